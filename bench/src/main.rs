@@ -14,6 +14,8 @@
 //! | [`matching`] | matching a notice against many subscriptions |
 //! | [`policy`] | one decision with 200 policies |
 //! | [`tool_call`] | the path of an allowed call, and the start of a command |
+//! | [`injection`] | attacks by text that agents read, and what honest work costs in decisions |
+//! | [`taint`] | what following untrusted text costs in a round |
 //! | [`search`] | searching 100,000 files |
 //! | [`causal`] | joining two records of an agent's state |
 //! | [`parallel`] | committed transitions per second of many agents, on both databases |
@@ -30,6 +32,7 @@ mod causal;
 mod disk;
 mod engine_setup;
 mod flat;
+mod injection;
 mod machine;
 mod matching;
 mod measure;
@@ -43,6 +46,7 @@ mod round;
 mod run;
 mod search;
 mod serve;
+mod taint;
 mod tool_call;
 mod verify;
 mod version;
@@ -131,7 +135,7 @@ struct Part {
     take: fn(&Setting) -> Result<Vec<Measure>>,
 }
 
-const PARTS: [Part; 38] = [
+const PARTS: [Part; 40] = [
     Part {
         names: &[version::NAME],
         take: version::take,
@@ -263,6 +267,14 @@ const PARTS: [Part; 38] = [
     Part {
         names: &[redaction::NAME],
         take: redaction::take,
+    },
+    Part {
+        names: &[injection::NAME, injection::ACTED, injection::DECISIONS],
+        take: injection::take,
+    },
+    Part {
+        names: &[taint::NAME],
+        take: taint::take,
     },
     Part {
         names: &[causal::NAME],

@@ -139,6 +139,11 @@ impl Measure {
         self
     }
 
+    /// The value of a part.
+    pub(crate) fn part(&self, name: &str) -> Option<f64> {
+        self.parts.get(name).copied()
+    }
+
     /// Adds one more fact.
     pub(crate) fn with(mut self, part: impl Into<String>, value: f64) -> Self {
         self.parts.insert(part.into(), rounded(value));

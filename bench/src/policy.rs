@@ -45,7 +45,7 @@ pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
             access: PathAccess::Read,
             scope: PathScope::Outside,
         }],
-        command: None,
+        ..CallFacts::default()
     };
     let query = PolicyQuery {
         agent_id: &agent_id,

@@ -178,10 +178,14 @@ it("an opened tool call shows its command and output", async () => {
 it("a run shows its cause, the rule of each action, and sandboxes", async () => {
   await page.locator("#runs").getByRole("link").first().click();
   await role("heading", { name: "Cause" }).waitFor();
-  await text("The operator sent a message through this page or the API").waitFor();
+  await text("You sent it").waitFor();
   await text("The lifecycle of the agent allows this").waitFor();
+  await page.locator(".confined", { hasText: "Sandboxed" }).first().waitFor();
+  const details = page.locator(".step summary", { hasText: "Input and output" }).first();
+  await details.click();
   await text(/Allowed by rule registered_tool/).waitFor();
-  await text(/Sandboxed/).waitFor();
+  await text(/Sandboxed: could write only to its workspace/).waitFor();
+  await details.click();
   await text("I look at what is in this folder.").waitFor();
   await audit(page);
   await picture(page, join(images, "run.png"));

@@ -64,6 +64,7 @@ it("creates an agent that asks before commands", () =>
     await person.click(role("link", { name: "Create your first agent" }));
     await person.fill(field("Name"), "gardener");
     await person.fill(field("Workspace"), workspace);
+    await person.click(page.getByText("No tool asks each time"));
     await person.click(role("group", { name: "Ask before using" }).getByLabel("ExecCommand"));
     await person.click(role("button", { name: "Create agent" }));
     await role("heading", { name: "gardener", level: 1 }).waitFor();

@@ -57,12 +57,15 @@ it("costs, a fallback and a parked run are shown", async () => {
   const parked = {
     code: "budget_exceeded",
     scope: "agent",
-    cap_usd: "1.00",
-    spent_usd: "0.9942",
-    needed_usd: "0.02",
-    day: "2026-01-01",
+    resource: "money",
+    period: "daily",
+    max: 1_000_000,
+    used: 994_200,
+    needed: 20_000,
+    until: "2026-01-02T00:00:00Z",
     message: "no money is left",
     hint: "raise the cap",
+    command: "wakeful budget set 2 --agent gardener",
   };
   const diagnostics = {
     stage: "first_byte",
@@ -123,7 +126,7 @@ it("costs, a fallback and a parked run are shown", async () => {
   await changeResponse(page, /\/api\/attention$/, attentionOf);
 
   await page.reload();
-  await role("heading", { name: "Waiting: daily cap reached" }).waitFor();
+  await role("heading", { name: "Waiting: the next request may cost up to $0.02, $0.0058 of $1.00 is left" }).waitFor();
   await page
     .locator(".page-head")
     .getByText(/\$0\.0042 · fell back to other\/model/)
@@ -139,7 +142,10 @@ it("costs, a fallback and a parked run are shown", async () => {
   await page.keyboard.press("Escape");
 
   await page.goto(`${daemon.url}/agents/gardener`);
-  await page.locator(".page-head").getByText("gardener is waiting: the daily cap is reached").waitFor();
+  await page
+    .locator(".page-head")
+    .getByText("gardener is waiting: the next request may exceed the daily cap")
+    .waitFor();
   await role("region", { name: "Cost" }).getByText("$0.000042").waitFor();
   await text("map.png").waitFor();
   await text("Thinking").click();
@@ -156,7 +162,7 @@ it("costs, a fallback and a parked run are shown", async () => {
     .first()
     .waitFor();
   await waits.getByRole("button", { name: "Raise cap" }).waitFor();
-  await page.locator(".agent-card", { hasText: "gardener" }).getByText("Over budget").waitFor();
+  await page.locator(".agent-card", { hasText: "gardener" }).getByText("Waiting for budget").waitFor();
   await audit(page);
   await page.unrouteAll({ behavior: "wait" });
 });

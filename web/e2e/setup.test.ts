@@ -67,6 +67,7 @@ it("an agent is created with everything and found after a reload", async () => {
   await field("Daily cap in dollars").fill("1.50");
   await field("Rounds of a run at most").fill("20");
   await field("Workspace").fill(workspace);
+  await text("No tool asks each time").click();
   await role("group", { name: "Ask before using" }).getByLabel("ExecCommand").check();
   await field("Wake it on a schedule").check();
   await field("Message").fill("Water everything");
@@ -90,6 +91,7 @@ it("an agent is created with everything and found after a reload", async () => {
   expect(await field("Daily cap in dollars").inputValue()).toMatch(/^1\.50?$/);
   expect(await field("Rounds of a run at most").inputValue()).toBe("20");
   expect(await field("Workspace").inputValue()).toBe(workspace);
+  await text("1 tool asks each time").click();
   expect(await role("group", { name: "Ask before using" }).getByLabel("ExecCommand").isChecked()).toBe(true);
   await audit(page);
 });

@@ -285,7 +285,7 @@ impl Reader {
 /// The blobs that a transition stores.
 fn contents(input: &RunInput, moved: &Transition) -> Vec<BlobHash> {
     let mut hashes = match input {
-        RunInput::Admitted { body, history } => {
+        RunInput::Admitted { body, history, .. } => {
             let earlier = history.iter().map(|entry| entry.content);
             std::iter::once(*body).chain(earlier).collect()
         }

@@ -143,6 +143,7 @@ impl ToolHost for NoOp {
             exit_status: Some(0),
             blobs: Vec::new(),
             images: Vec::new(),
+            changed: Vec::new(),
             retry_after: None,
         }
     }

@@ -24,8 +24,8 @@ const SCRIPT: &str = "repeat_last: true\nrounds:\n  - text: \"Good morning.\"\n"
 
 /// The maximum rates and the maximum cap, because refusals are not measured. Requests to the fake provider
 /// carry a key, so each has a reservation.
-const CONFIG: &str =
-    "[server]\nrate_per_minute = 1000000\nmessages_per_minute = 1000000\n[budget]\ndaily_usd = 1000000\n";
+const CONFIG: &str = "[server]\nrate_per_minute = 1000000\nmessages_per_minute = 1000000\n\
+    [agent]\ntool_calls_per_minute = 1000000\n[budget]\ndaily_usd = 1000000\n";
 
 /// Maximum time for a daemon to start or to end.
 const PATIENCE: Duration = Duration::from_secs(30);

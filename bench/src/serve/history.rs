@@ -6,6 +6,7 @@ use anyhow::Result;
 use rusqlite::{Connection, params};
 use wakeful_core::blob::BlobHash;
 use wakeful_core::key::{Digest, RunKey};
+use wakeful_core::provenance::Sources;
 use wakeful_core::run::{InputReads, RunInput, RunMachine};
 
 use crate::plain;
@@ -122,6 +123,8 @@ pub(crate) fn add_open(database: &Path, runs: u32, model_ref: &str) -> Result<()
         .apply(
             &InputReads::default(),
             RunInput::Admitted {
+                is_instruction: true,
+                sources: Sources::none(),
                 body,
                 history: Vec::new(),
             },

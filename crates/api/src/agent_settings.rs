@@ -7,8 +7,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 use wakeful_core::agent_settings::{Change, SettingsChange};
 use wakeful_core::budget::MicroUsd;
 use wakeful_core::decision::Channel;
+use wakeful_core::guardrail::GuardrailPolicy;
 use wakeful_core::id::AgentId;
-use wakeful_core::policy::{ExternalCausePolicy, PermissionMode};
+use wakeful_core::policy::{ForeignTargetPolicy, PermissionMode};
 use wakeful_core::sandbox_scope::SandboxScope;
 use wakeful_core::tool::{Capability, ToolQuota};
 use wakeful_core::wake::{InteractionMode, Visibility};
@@ -70,9 +71,9 @@ pub struct AgentSettings {
     pub deny_tools: Vec<String>,
     /// Agents whose runs the agent may start.
     pub may_start: Vec<String>,
-    /// What happens before a command in runs with an external cause. Absent if the configured policy applies.
+    /// What happens before a call of a run with untrusted data that acts on a foreign target. Absent if the configured policy applies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub external_causes: Option<ExternalCausePolicy>,
+    pub foreign_targets: Option<ForeignTargetPolicy>,
     /// The channels through which the agent's decisions may be answered. Absent if the configured ones apply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer_channels: Option<BTreeSet<Channel>>,
@@ -90,9 +91,13 @@ pub struct AgentSettings {
     pub sandbox: SandboxScope,
     /// How often the agent may use a tool, by the tool's name.
     pub tool_quotas: BTreeMap<String, ToolQuota>,
+    /// What is watched for in the agent's messages, replies and calls.
+    pub guardrails: GuardrailPolicy,
     /// The capabilities that the agent has. Absent if it has all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capabilities: Option<BTreeSet<Capability>>,
+    /// Whether the provider of the agent's model may search the web while it writes a reply.
+    pub web_search: bool,
     /// The categories of the journal that the agent may use; `*` alone means every category.
     pub allowed_category_ids: Vec<String>,
 }
@@ -133,9 +138,9 @@ macro_rules! with_settings {
             #[serde(default, skip_serializing_if = "Change::is_keep")]
             #[schemars(with = "Option<BTreeSet<String>>", length(max = 32))]
             pub may_start: Change<BTreeSet<String>>,
-            /// What happens before a command in runs with an external cause.
+            /// What happens before a call of a run with untrusted data that acts on a foreign target.
             #[serde(default, skip_serializing_if = "Change::is_keep")]
-            pub external_causes: Change<ExternalCausePolicy>,
+            pub foreign_targets: Change<ForeignTargetPolicy>,
             /// The channels through which the agent's decisions may be answered.
             #[serde(default, skip_serializing_if = "Change::is_keep")]
             #[schemars(with = "Option<BTreeSet<Channel>>", length(min = 1))]
@@ -161,10 +166,17 @@ macro_rules! with_settings {
             #[serde(default, skip_serializing_if = "Change::is_keep")]
             #[schemars(with = "Option<BTreeMap<String, ToolQuota>>", extend("maxProperties" = 64))]
             pub tool_quotas: Change<BTreeMap<String, ToolQuota>>,
+            /// What is watched for in the agent's messages, replies and calls. The whole value is replaced.
+            #[serde(default, skip_serializing_if = "Change::is_keep")]
+            pub guardrails: Change<GuardrailPolicy>,
             /// The capabilities that the agent has. A tool that needs another one is denied and not offered.
             #[serde(default, skip_serializing_if = "Change::is_keep")]
             #[schemars(with = "Option<BTreeSet<Capability>>")]
             pub capabilities: Change<BTreeSet<Capability>>,
+            /// Whether the provider of the agent's model may search the web while it writes a reply. It is offered
+            /// only while the policy permits the tool `WebSearch` without asking.
+            #[serde(default, skip_serializing_if = "Change::is_keep")]
+            pub web_search: Change<bool>,
             /// The categories of the journal that the agent may use; `*` alone means every category, which is
             /// the default.
             #[serde(default, skip_serializing_if = "Change::is_keep")]
@@ -185,7 +197,7 @@ macro_rules! with_settings {
                     ask_tools: request.ask_tools,
                     deny_tools: request.deny_tools,
                     may_start: request.may_start,
-                    external_causes: request.external_causes,
+                    foreign_targets: request.foreign_targets,
                     answer_channels: request.answer_channels,
                     max_rounds: request.max_rounds,
                     daily_usd: request.daily_usd.map(|text| text.0),
@@ -193,7 +205,9 @@ macro_rules! with_settings {
                     permission_mode: request.permission_mode,
                     sandbox: request.sandbox,
                     tool_quotas: request.tool_quotas,
+                    guardrails: request.guardrails,
                     capabilities: request.capabilities,
+                    web_search: request.web_search,
                     allowed_category_ids: request.allowed_category_ids,
                 }
             }
@@ -210,7 +224,7 @@ macro_rules! with_settings {
                     ask_tools: settings.ask_tools,
                     deny_tools: settings.deny_tools,
                     may_start: settings.may_start,
-                    external_causes: settings.external_causes,
+                    foreign_targets: settings.foreign_targets,
                     answer_channels: settings.answer_channels,
                     max_rounds: settings.max_rounds,
                     daily_usd: settings.daily_usd.map(Text),
@@ -218,7 +232,9 @@ macro_rules! with_settings {
                     permission_mode: settings.permission_mode,
                     sandbox: settings.sandbox,
                     tool_quotas: settings.tool_quotas,
+                    guardrails: settings.guardrails,
                     capabilities: settings.capabilities,
+                    web_search: settings.web_search,
                     allowed_category_ids: settings.allowed_category_ids,
                 }
             }

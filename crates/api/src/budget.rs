@@ -5,13 +5,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::TokenUsage;
 use wakeful_core::attempt::AttemptOutcome;
-use wakeful_core::budget::{CapScope, MicroUsd};
+use wakeful_core::budget::{BudgetPeriod, BudgetResource, BudgetScope, MicroUsd};
 use wakeful_core::failure::ModelFailureKind;
 use wakeful_core::id::{AgentId, RuleId};
 use wakeful_core::inference::ReceiptChannel;
 
 use crate::endpoint::endpoints;
-use crate::text::{Date, DateTime, Text};
+use crate::text::{Date, DateTime, Hex, NO_CONTROL, Text, whole_number};
 
 endpoints! { "budget":
     /// Retrieves today's spending, the caps and the cost of the last days.
@@ -20,6 +20,21 @@ endpoints! { "budget":
     ///
     /// Runs that are parked for budget are checked again.
     SetCap = Post "/api/budget" -> Budget { 200 "The cap applies from the next request on", 404 "The agent does not exist" }
+    /// Lists all limits with their use, including the daily caps on money.
+    ListLimits {} = Get "/api/budget/limits" -> Vec<BudgetLimit> { 200 "The limits" }
+    /// Sets a limit on what agents use, or changes one whose use is kept.
+    ///
+    /// A new limit counts use from now on. Work that it does not cover waits until the period ends or a person raises
+    /// the limit. A limit of zero lets nothing start that uses the resource.
+    SetLimit = Post "/api/budget/limits" -> BudgetLimit {
+        200 "The limit applies to work that starts from now on", 404 "The agent does not exist"
+    }
+    /// Changes a limit. Its use is kept, and work that waits for it is checked again.
+    ChangeLimit = Post "/api/budget/limits/{limit_id}" -> BudgetLimit { 200 "The changed limit", 404 "The limit does not exist" }
+    /// Removes a limit with its use. A removed daily cap on all agents has its default again.
+    ClearLimit { limit_id: Hex<1, 64> } = Delete "/api/budget/limits/{limit_id}" -> BudgetLimit {
+        200 "The limit as it was", 404 "The limit does not exist"
+    }
     /// Retrieves the spending of an agent for the last days.
     GetAgentSpending { agent_id: Text<AgentId> } = Get "/api/agents/{agent_id}/spending" -> AgentSpending { 200 "The spending per day" }
     /// Lists all privacy receipts, oldest first.
@@ -124,6 +139,78 @@ pub struct SetCap {
     pub unset: bool,
 }
 
+/// A limit on what agents use, and its use. Amounts are in the smallest unit of the resource: millionths of a dollar,
+/// tokens, milliseconds, calls or bytes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BudgetLimit {
+    /// The id of the limit. Commands accept its first digits.
+    pub limit_id: String,
+    /// Whose use it counts.
+    pub scope: BudgetScope,
+    /// The agent, the session as `AGENT/SESSION`, or the key of the run. Absent for all agents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
+    /// What it counts.
+    pub resource: BudgetResource,
+    /// How long use counts. Always `lifetime` for a run, a tree of runs and a session.
+    pub period: BudgetPeriod,
+    /// The limit.
+    pub max: u64,
+    /// What is used in the current period.
+    pub used: u64,
+    /// What is reserved for work in progress.
+    pub reserved: u64,
+    /// Whether a person set it, or it is the default.
+    pub origin: CapOrigin,
+    /// When the period ends. Absent for a limit that is never reset.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<DateTime>")]
+    pub period_ends_at: Option<String>,
+    /// Since when use is counted. Absent for a daily cap, which counts the whole day.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<DateTime>")]
+    pub counted_since: Option<String>,
+    /// When the limit is used up if its use continues at the average rate. Absent if that is after the period, or
+    /// nothing was used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<DateTime>")]
+    pub exhausted_at: Option<String>,
+}
+
+/// The limit to set.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SetLimit {
+    /// Whose use it counts.
+    pub scope: BudgetScope,
+    /// The agent, the session as `AGENT/SESSION`, or the first digits of the key of a run. Required unless the scope
+    /// is `all`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 300), regex(pattern = NO_CONTROL))]
+    pub subject: Option<String>,
+    /// What it counts.
+    pub resource: BudgetResource,
+    /// How long use counts: `daily` unless given. A run, a tree of runs and a session have no period.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub period: Option<BudgetPeriod>,
+    /// The limit, in the smallest unit of the resource.
+    #[serde(deserialize_with = "whole_number")]
+    #[schemars(range(max = 1_000_000_000_000_000_u64))]
+    pub max: u64,
+}
+
+/// The new amount of a limit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ChangeLimit {
+    /// The id of the limit, or its first digits.
+    pub limit_id: Hex<1, 64>,
+    /// The limit, in the smallest unit of the resource.
+    #[serde(deserialize_with = "whole_number")]
+    #[schemars(range(max = 1_000_000_000_000_000_u64))]
+    pub max: u64,
+}
+
 /// A confirmation that a provider may receive agents' work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PrivacyReceipt {
@@ -208,18 +295,28 @@ pub struct Attempt {
 pub struct ParkedReason {
     /// The code, always `budget_exceeded`.
     pub code: String,
-    /// Which cap was exceeded.
-    pub scope: CapScope,
-    /// The daily cap.
-    pub cap_usd: String,
-    /// The amount spent and reserved on that day when the run was parked.
-    pub spent_usd: String,
-    /// The maximum cost of the next request.
-    pub needed_usd: String,
-    /// The day on which the run was parked.
-    #[schemars(with = "Date")]
-    pub day: String,
-    /// Why the request was not sent, in one sentence.
+    /// The scope of the exceeded limit.
+    pub scope: BudgetScope,
+    /// What the limit counts.
+    pub resource: BudgetResource,
+    /// The period of the limit.
+    pub period: BudgetPeriod,
+    /// The id of the limit. Absent for a daily cap on money.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit_id: Option<String>,
+    /// The limit, in the smallest unit of the resource.
+    pub max: u64,
+    /// What was used and reserved in the period when the run was parked.
+    pub used: u64,
+    /// What the next step may use at most.
+    pub needed: u64,
+    /// When the period ends, and the run continues by itself. Absent if only a person can let it continue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<DateTime>")]
+    pub until: Option<String>,
+    /// The command that raises the limit.
+    pub command: String,
+    /// Why the step does not start, in one sentence.
     #[serde(default)]
     pub message: String,
     /// What to do.

@@ -6,6 +6,8 @@
 use std::convert::Infallible;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use http_body_util::combinators::UnsyncBoxBody;
@@ -25,7 +27,7 @@ use crate::socket::SocketName;
 use wakeful_core::problem::Problem;
 use wakeful_core::sse::{Frame, Frames};
 
-use crate::endpoint::{self, Endpoint, Operation};
+use crate::endpoint::{self, Endpoint, Operation, REDACTED_HEADER};
 use crate::{ErrorBody, GetReadiness, Readiness, ReadinessStatus};
 
 /// Largest response that the client reads, in bytes. The pages of the API are bounded far below it.
@@ -58,7 +60,11 @@ pub type InProcessRouter = BoxCloneSyncService<Request<Full<Bytes>>, Response<Re
 
 /// A client for one daemon, or for a router in this process.
 #[derive(Debug, Clone)]
-pub struct Client(Transport);
+pub struct Client {
+    transport: Transport,
+    /// In how many texts the server replaced a secret since the count was last taken.
+    redactions: Arc<AtomicUsize>,
+}
 
 #[derive(Debug, Clone)]
 enum Transport {
@@ -96,8 +102,8 @@ impl std::error::Error for ClientError {}
 impl Client {
     /// Creates a client for the daemon at `host:port`.
     #[must_use]
-    pub const fn new(address: String, token: String) -> Self {
-        Self(Transport::Daemon {
+    pub fn new(address: String, token: String) -> Self {
+        Self::over(Transport::Daemon {
             address,
             token,
             socket: None,
@@ -107,7 +113,7 @@ impl Client {
     /// Connects through the socket in the daemon's home. Falls back to TCP if the socket does not exist.
     #[must_use]
     pub fn by_socket(mut self, path: PathBuf) -> Self {
-        if let Transport::Daemon { socket, .. } = &mut self.0 {
+        if let Transport::Daemon { socket, .. } = &mut self.transport {
             *socket = Some(path);
         }
         self
@@ -115,20 +121,34 @@ impl Client {
 
     /// Creates a client for a router in this process.
     #[must_use]
-    pub const fn in_process(router: InProcessRouter) -> Self {
-        Self(Transport::InProcess(router))
+    pub fn in_process(router: InProcessRouter) -> Self {
+        Self::over(Transport::InProcess(router))
+    }
+
+    fn over(transport: Transport) -> Self {
+        let redactions = Arc::default();
+        Self {
+            transport,
+            redactions,
+        }
+    }
+
+    /// In how many texts the server replaced a secret since this was last called.
+    #[must_use]
+    pub fn take_redactions(&self) -> usize {
+        self.redactions.swap(0, Ordering::Relaxed)
     }
 
     /// Whether the client connects to a daemon.
     #[must_use]
     pub const fn is_daemon(&self) -> bool {
-        matches!(self.0, Transport::Daemon { .. })
+        matches!(self.transport, Transport::Daemon { .. })
     }
 
     /// Whether the client connects to a daemon over the network, and not through the socket of the home.
     #[must_use]
     pub const fn is_network(&self) -> bool {
-        matches!(self.0, Transport::Daemon { socket: None, .. })
+        matches!(self.transport, Transport::Daemon { socket: None, .. })
     }
 
     /// Calls an endpoint.
@@ -141,12 +161,16 @@ impl Client {
     async fn answer(&self, request: Request<Full<Bytes>>) -> Result<Bytes, ClientError> {
         let answered = async {
             let response = self.send(request).await?;
+            let redactions = response.headers().get(REDACTED_HEADER);
+            let redactions = redactions.and_then(|count| count.to_str().ok()?.parse().ok());
+            self.redactions
+                .fetch_add(redactions.unwrap_or(0), Ordering::Relaxed);
             match response.status().is_success() {
                 true => whole(response).await,
                 false => Err(refused(response).await),
             }
         };
-        match self.0 {
+        match self.transport {
             Transport::Daemon { .. } => within(CALL_TIME_MAX, answered).await,
             // An in-process call has no connection that could hang, so it has no time limit.
             Transport::InProcess(_) => answered.await,
@@ -188,7 +212,7 @@ impl Client {
 
     /// Returns the same client over TCP, or `None` if it does not use a socket.
     fn over_tcp(&self) -> Option<Self> {
-        match &self.0 {
+        match &self.transport {
             Transport::Daemon {
                 address,
                 token,
@@ -229,7 +253,7 @@ impl Client {
             .method(method)
             .uri(target)
             .header(CONTENT_TYPE, "application/json");
-        if let Transport::Daemon { address, token, .. } = &self.0 {
+        if let Transport::Daemon { address, token, .. } = &self.transport {
             builder = builder
                 .header(HOST, address)
                 .header(AUTHORIZATION, format!("Bearer {token}"));
@@ -239,7 +263,7 @@ impl Client {
     }
 
     async fn send(&self, request: Request<Full<Bytes>>) -> Result<Response<ResponseBody>, ClientError> {
-        let (address, socket) = match &self.0 {
+        let (address, socket) = match &self.transport {
             Transport::Daemon { address, socket, .. } => (address, socket),
             Transport::InProcess(router) => {
                 return match router.clone().oneshot(request).await {
@@ -289,9 +313,12 @@ fn target(operation: &Operation, fields: Value) -> Result<(String, Vec<u8>), Cli
     let mut target = operation.path.to_owned();
     for name in operation.path_parameters() {
         // Path parameters contain only characters that need no escaping.
-        let value = fields.remove(name);
-        let value = value.as_ref().and_then(Value::as_str).unwrap_or_default();
-        target = target.replace(&format!("{{{name}}}"), value);
+        let value = match fields.remove(name) {
+            Some(Value::String(text)) => text,
+            Some(Value::Number(number)) => number.to_string(),
+            Some(Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_)) | None => String::new(),
+        };
+        target = target.replace(&format!("{{{name}}}"), &value);
     }
     if operation.takes_body {
         let body = serde_json::to_vec(&fields).map_err(|error| malformed(&error))?;

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use wakeful_core::decision::{
     Badge, BlastRadius, Channel, DecisionKind, DecisionOption, DecisionStatus, InputGone, Severity,
 };
+use wakeful_core::provenance::Evidence;
 
 use crate::endpoint::endpoints;
 use crate::text::{DateTime, Hex, whole};
@@ -102,6 +103,10 @@ pub struct Decision {
     /// characters are escaped. Empty for an action without paths and hosts, and once they are erased.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<String>,
+    /// The untrusted text that names what the action acts on, with what stands around it. Invisible characters
+    /// are escaped. Absent if no such text led to the question, and once it is erased.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<Evidence>,
     /// Why the complete arguments are not available. Absent if they are, and in lists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_gone: Option<InputGone>,

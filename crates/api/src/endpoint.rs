@@ -90,7 +90,13 @@ pub struct Operation {
     pub headers: &'static [Header],
     /// Largest request body in bytes.
     pub body_bytes_max: usize,
+    /// The fields of the body from which secrets are not removed when the request arrives: the secret that is to be
+    /// stored, and contents that are checked after they are decoded.
+    pub unredacted: &'static [&'static str],
 }
+
+/// The response header with the number of texts of a request in which a secret was replaced.
+pub const REDACTED_HEADER: &str = "wakeful-redacted";
 
 impl Operation {
     /// The defaults for everything that a declaration leaves out.
@@ -110,6 +116,7 @@ impl Operation {
             raw_body: None,
             headers: &[],
             body_bytes_max: BODY_BYTES_MAX,
+            unredacted: &[],
         }
     }
 

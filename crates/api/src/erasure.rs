@@ -13,7 +13,8 @@ use crate::text::{LINE, Text, whole};
 endpoints! { "events":
     /// Erases the contents of a finished run or of a range of events.
     ///
-    /// The log stays verifiable and records the erasure.
+    /// The log stays verifiable and records the erasure. Audit entries of the contents are removed as well; the request is
+    /// recorded as the consent to it. Messages to the agent that were typed in `wakeful chat` are removed too.
     EraseContent = Post "/api/agents/{agent_id}/erasures" -> Erasure {
         200 "The contents are erased",
         404 "The agent or the run does not exist",

@@ -8,6 +8,7 @@
 mod agent;
 mod agent_settings;
 mod attention;
+mod audit;
 mod brake;
 mod budget;
 #[cfg(feature = "client")]
@@ -37,12 +38,14 @@ mod source;
 mod subscription;
 mod text;
 mod transcript;
+mod trust;
 mod why;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 pub use wakeful_core::agent_settings::{Change, SettingsChange};
 pub use wakeful_core::attention::NextStep;
+pub use wakeful_core::audit::{AuditDecision, AuditPosition};
 pub use wakeful_core::cause::Priority;
 pub use wakeful_core::change::ChangeKind as JournalChangeKind;
 pub use wakeful_core::conversation::Role;
@@ -53,7 +56,7 @@ pub use wakeful_core::external_trigger::{DeliveryMode, TriggerStatus};
 pub use wakeful_core::failure::{FailureArtifact, FailureCategory};
 pub use wakeful_core::inference::ReceiptChannel;
 pub use wakeful_core::journal::{RecordKind, TaskStatus};
-pub use wakeful_core::policy::ExternalCausePolicy;
+pub use wakeful_core::policy::{DenialCategory, ForeignTargetPolicy, GateStage};
 pub use wakeful_core::problem::Problem;
 pub use wakeful_core::prompt::GuidanceKind;
 pub use wakeful_core::proof::Erasure;
@@ -75,6 +78,7 @@ pub use wakeful_core::watch::SourceKind;
 pub use self::agent::*;
 pub use self::agent_settings::*;
 pub use self::attention::*;
+pub use self::audit::*;
 pub use self::brake::*;
 pub use self::budget::*;
 pub use self::decision::*;
@@ -99,6 +103,7 @@ pub use self::source::*;
 pub use self::subscription::*;
 pub use self::text::{Hex, LIMIT_MAX, Limit, Text};
 pub use self::transcript::*;
+pub use self::trust::*;
 pub use self::why::*;
 
 /// Returns all endpoints.
@@ -107,6 +112,7 @@ pub fn operations() -> impl Iterator<Item = &'static Operation> {
         agent::OPERATIONS,
         agent_settings::OPERATIONS,
         attention::OPERATIONS,
+        audit::OPERATIONS,
         brake::OPERATIONS,
         budget::OPERATIONS,
         decision::OPERATIONS,
@@ -127,6 +133,7 @@ pub fn operations() -> impl Iterator<Item = &'static Operation> {
         source::OPERATIONS,
         subscription::OPERATIONS,
         transcript::OPERATIONS,
+        trust::OPERATIONS,
         external_trigger::OPERATIONS,
         why::OPERATIONS,
     ];
@@ -151,4 +158,7 @@ pub struct TokenUsage {
     /// The output tokens that were used for reasoning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning_tokens: Option<u64>,
+    /// The searches of the web that the provider performed and charges for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub web_searches: Option<u64>,
 }

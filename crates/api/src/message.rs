@@ -16,7 +16,7 @@ endpoints! { "messages":
         202 "The message is stored; its run starts now or later",
         409 "The key was already used for a different message, the two keys differ, an attachment does not match its media type, \
             the schema of the answer cannot be used (`bad_answer_schema`), or the model, the workspace or a tool does not exist",
-    } with { headers: &[IDEMPOTENCY_KEY], body_bytes_max: MESSAGE_BODY_BYTES_MAX }
+    } with { headers: &[IDEMPOTENCY_KEY], body_bytes_max: MESSAGE_BODY_BYTES_MAX, unredacted: &["attachments"] }
     /// Wakes the agent of an external trigger.
     ///
     /// The agent receives the body, which can have any content type, as untrusted data. `Idempotency-Key`
@@ -149,6 +149,14 @@ pub struct AcceptedMessage {
     pub agent_id: String,
     /// Whether the message was new.
     pub admission: Admission,
+    /// In how many texts of the message a secret or a key was replaced before it was stored.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub redacted: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+const fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 /// Whether a message was new.

@@ -3,9 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use wakeful_core::hook::HookEvent;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{OperationId, RunKey};
 use wakeful_core::policy::{DenialCategory, GateStage, PermissionMode, PolicyEffect};
+use wakeful_core::sandbox_policy::SandboxPolicy;
 use wakeful_core::step::StepStatus;
 
 use crate::endpoint::endpoints;
@@ -58,11 +60,17 @@ pub struct AgentPolicy {
     pub policy_version: String,
     /// The policies.
     pub policies: Vec<PolicyRecord>,
-    /// The files that are refused. Their last valid versions stay in force.
+    /// The files that are refused. The last valid version of a policy file stays in force; a hook file blocks
+    /// every call until it is valid.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<PolicyFileProblem>,
     /// The folder of the policies for all agents, and that of the agent.
     pub folders: Vec<String>,
+    /// What the agent's sandbox allows, and the limits of its tools.
+    pub sandbox: SandboxPolicy,
+    /// The hooks of the operator that run for the agent, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hooks: Vec<HookRecord>,
 }
 
 /// One policy in force.
@@ -81,7 +89,24 @@ pub struct PolicyRecord {
     pub text: String,
 }
 
-/// Why a policy file is refused.
+/// A hook in force.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HookRecord {
+    /// When it runs.
+    pub event: HookEvent,
+    /// The tools for which it runs; empty for all.
+    pub matcher: String,
+    /// `command` or `http`.
+    pub kind: String,
+    /// The command or the address.
+    pub hook: String,
+    /// The time that it may take, in milliseconds.
+    pub timeout_ms: u64,
+    /// The file that defines it.
+    pub source: String,
+}
+
+/// Why a policy file or a hook file is refused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PolicyFileProblem {
     /// The file.
@@ -122,12 +147,26 @@ pub struct PolicyExplanation {
     pub targets: Vec<ExplainedTarget>,
     /// The single changes that make the verdict less strict.
     pub alternatives: Vec<PolicyAlternative>,
+    /// For a recorded call that the rule `foreign_target` stopped: what it acts on, and what would have to differ.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub foreign_targets: Option<ForeignTargetExplanation>,
     /// For a recorded call: how today's verdict differs from the recorded one. Absent if it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// The recorded verdict, for a recorded call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recorded: Option<RecordedVerdict>,
+}
+
+/// Why the rule `foreign_target` stopped a call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ForeignTargetExplanation {
+    /// What only untrusted data can have named.
+    pub targets: Vec<String>,
+    /// The untrusted data that the run had read.
+    pub sources: Vec<String>,
+    /// What would have to differ. Each of these is enough.
+    pub changes: Vec<String>,
 }
 
 /// A command as policies see it.

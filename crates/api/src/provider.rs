@@ -28,7 +28,7 @@ endpoints! { "providers":
         403 "The caller is a process that an agent started",
         404 "The provider does not exist",
         409 "The provider refuses the key, and nothing was stored",
-    }
+    } with { unredacted: &["key"] }
     /// Removes the stored key of a provider. A file or keyring entry that Wakeful did not create stays.
     RemoveProviderKey { provider: Text<RuleId> } = Delete "/api/providers/{provider}/key" -> ModelProvider {
         200 "The provider has no stored key",

@@ -104,7 +104,7 @@ pub struct ListRuns {
     pub limit: Limit,
     /// Return only runs that are older than this one.
     pub before: Option<Text<RunKey>>,
-    /// Return only runs whose key begins with these digits; with at least eight digits also runs with a
+    /// Return only runs whose key begins with these digits; with at least four digits also runs with a
     /// decision or a step whose id begins with them. At most five runs are returned, and more than one if the
     /// prefix is ambiguous. The other parameters are ignored.
     pub prefix: Option<Hex<1, 64>>,

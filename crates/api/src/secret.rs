@@ -18,8 +18,9 @@ endpoints! { "secrets":
         200 "The secret is stored",
         403 "The caller is a process that an agent started",
         409 "The secret could not be stored",
-    }
-    /// Removes a secret. A file or keyring entry that Wakeful did not create stays.
+    } with { unredacted: &["value"] }
+    /// Removes a secret, and its name from the lists of the agents. A file or keyring entry that Wakeful did not create
+    /// stays.
     RemoveSecret { name: Text<SecretName> } = Delete "/api/secrets/{name}" -> Secret {
         200 "The secret was removed; as it was before",
         403 "The caller is a process that an agent started",

@@ -112,6 +112,13 @@ pub enum Block {
         /// A summary of the reasoning; often empty.
         text: String,
     },
+    /// A search of the web that the provider performed while it wrote the reply, or what it found.
+    WebSearch {
+        /// The query; empty for what was found.
+        query: String,
+        /// The addresses of what was found, as far as the provider reports them.
+        sources: Vec<String>,
+    },
     /// An image or a document that a person attached, or an image that a tool returned.
     Attachment {
         /// The file name.

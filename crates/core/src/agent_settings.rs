@@ -3,23 +3,27 @@
 //! An agent's record restricts its runs together with the message that started the run and the settings for
 //! all agents: a tool that one of them denies or puts on the ask list is denied or asks.
 
+mod change;
+
 use std::collections::{BTreeMap, BTreeSet};
 
-use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::budget::MicroUsd;
 use crate::decision::Channel;
+use crate::guardrail::GuardrailPolicy;
 use crate::key::Digest;
-use crate::policy::{ActionRules, ExternalCausePolicy, PermissionMode, RuleDefaults};
+use crate::policy::{ActionRules, ForeignTargetPolicy, PermissionMode, RuleDefaults};
 use crate::problem::Problem;
 use crate::prompt::GUIDANCE_BYTES_MAX;
 use crate::run::{ROUNDS_MAX, ROUTE_MAX, RunMachine};
 use crate::sandbox_scope::SandboxScope;
 use crate::sub_run::{MAY_START_MAX, START_RUN};
 use crate::tool::quota::QUOTA_MAX;
-use crate::tool::{AgentAccessScope, Capability, ToolContract, ToolQuota};
+use crate::tool::{AgentAccessScope, Capability, ToolContract, ToolQuota, WEB_SEARCH};
+
+pub use self::change::Change;
 
 /// Maximum length of a description: a few lines in a list.
 pub const DESCRIPTION_CHARS_MAX: usize = 500;
@@ -51,9 +55,9 @@ pub struct AgentSettings {
     /// Agents whose runs it may start.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub may_start: BTreeSet<String>,
-    /// How its runs with an external cause treat plain actions; `None` for the configured policy.
+    /// How calls with a foreign target are handled; `None` for the configured policy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub external_causes: Option<ExternalCausePolicy>,
+    pub foreign_targets: Option<ForeignTargetPolicy>,
     /// Channels through which its decisions may be answered; `None` for the configured ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer_channels: Option<BTreeSet<Channel>>,
@@ -69,9 +73,15 @@ pub struct AgentSettings {
     /// How often it may use a tool.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tool_quotas: BTreeMap<String, ToolQuota>,
+    /// What is watched for in its messages, replies and calls.
+    #[serde(default, skip_serializing_if = "GuardrailPolicy::is_empty")]
+    pub guardrails: GuardrailPolicy,
     /// The capabilities that it has; `None` for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capabilities: Option<BTreeSet<Capability>>,
+    /// Whether the provider of its model may search the web for it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub web_search: bool,
     /// The categories of the journal that it may use. Required: an agent without this field is invalid.
     pub allowed_category_ids: BTreeSet<String>,
 }
@@ -86,13 +96,15 @@ impl AgentSettings {
             ask_tools: BTreeSet::new(),
             deny_tools: BTreeSet::new(),
             may_start: BTreeSet::new(),
-            external_causes: None,
+            foreign_targets: None,
             answer_channels: None,
             max_rounds: None,
             permission_mode: PermissionMode::default(),
             sandbox: SandboxScope::default(),
             tool_quotas: BTreeMap::new(),
+            guardrails: GuardrailPolicy::default(),
             capabilities: None,
+            web_search: false,
             allowed_category_ids,
         }
     }
@@ -109,13 +121,18 @@ impl AgentSettings {
         AgentAccessScope {
             allowed_category_ids: self.allowed_category_ids.clone(),
             capabilities: self.capabilities.clone(),
+            web_search: self.web_search,
         }
     }
 
     /// Whether the agent has a tool: it is not denied, and the agent has what it needs.
     #[must_use]
     pub fn has_tool(&self, contract: &ToolContract) -> bool {
-        let is_usable = contract.name != START_RUN || !self.may_start.is_empty();
+        let is_usable = match contract.name.as_str() {
+            START_RUN => !self.may_start.is_empty(),
+            WEB_SEARCH => self.web_search,
+            _ => true,
+        };
         is_usable && !self.deny_tools.contains(&contract.name) && self.has_capabilities_of(contract)
     }
 
@@ -129,17 +146,19 @@ impl AgentSettings {
     /// they are now, and the settings for all agents.
     #[must_use]
     pub fn rules(&self, run: &RunMachine, all: &RuleDefaults) -> ActionRules {
-        let policy = self.external_causes.unwrap_or(all.external_causes);
+        let policy = self.foreign_targets.unwrap_or(all.foreign_targets);
         ActionRules {
             denied: &run.deny_tools | &self.deny_tools,
             asked: &(&run.ask_tools | &self.ask_tools) | &all.ask_tools,
             may_start: self.may_start.clone(),
-            external_cause_policy: run.has_external_cause.then_some(policy),
+            foreign_targets: run.is_untrusted().then_some(policy),
+            untrusted_files: policy,
             mode: self.permission_mode,
             sandbox: self.sandbox.clone(),
             access: self.access(),
             wake_reason: run.wake_reason,
             is_read_only: run.is_read_only,
+            guardrails: self.guardrails.clone(),
         }
     }
 
@@ -161,111 +180,6 @@ fn is_workspace_only(scope: &SandboxScope) -> bool {
     *scope == SandboxScope::default()
 }
 
-/// A change of one setting.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Change<T> {
-    /// Keep the value.
-    #[default]
-    Keep,
-    /// Restore the default.
-    Reset,
-    /// Set a value.
-    Set(T),
-}
-
-impl<T> Change<T> {
-    #[must_use]
-    pub const fn is_keep(&self) -> bool {
-        matches!(self, Self::Keep)
-    }
-
-    /// The new value, if one is set.
-    pub const fn value(&self) -> Option<&T> {
-        match self {
-            Self::Set(value) => Some(value),
-            Self::Keep | Self::Reset => None,
-        }
-    }
-
-    /// A change to this value; no change without one.
-    #[must_use]
-    pub fn given(value: Option<T>) -> Self {
-        value.map_or(Self::Keep, Self::Set)
-    }
-
-    /// Converts a value that is set.
-    pub fn map<U>(self, convert: impl FnOnce(T) -> U) -> Change<U> {
-        match self {
-            Self::Keep => Change::Keep,
-            Self::Reset => Change::Reset,
-            Self::Set(value) => Change::Set(convert(value)),
-        }
-    }
-
-    /// Converts a value that is set, or returns the error.
-    pub fn try_map<U, E>(self, convert: impl FnOnce(T) -> Result<U, E>) -> Result<Change<U>, E> {
-        self.map(convert).transpose()
-    }
-}
-
-impl<T, E> Change<Result<T, E>> {
-    fn transpose(self) -> Result<Change<T>, E> {
-        Ok(match self {
-            Self::Keep => Change::Keep,
-            Self::Reset => Change::Reset,
-            Self::Set(value) => Change::Set(value?),
-        })
-    }
-}
-
-impl<T: Clone + Default> Change<T> {
-    fn apply(&self, to: &mut T) {
-        match self {
-            Self::Keep => {}
-            Self::Reset => *to = T::default(),
-            Self::Set(value) => *to = value.clone(),
-        }
-    }
-}
-
-impl<T: Clone> Change<T> {
-    /// Applies the change to a setting whose default is `None`.
-    pub fn apply_optional(&self, to: &mut Option<T>) {
-        match self {
-            Self::Keep => {}
-            Self::Reset => *to = None,
-            Self::Set(value) => *to = Some(value.clone()),
-        }
-    }
-}
-
-/// On the wire a missing field keeps the value and null restores the default.
-impl<T: Serialize> Serialize for Change<T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.value().serialize(serializer)
-    }
-}
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Change<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(Option::deserialize(deserializer)?.map_or(Self::Reset, Self::Set))
-    }
-}
-
-impl<T: JsonSchema> JsonSchema for Change<T> {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        Option::<T>::schema_name()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        Option::<T>::json_schema(generator)
-    }
-}
-
 /// A change of an agent's settings: those in its record, its model, workspace, budget and instructions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SettingsChange {
@@ -277,7 +191,7 @@ pub struct SettingsChange {
     pub ask_tools: Change<BTreeSet<String>>,
     pub deny_tools: Change<BTreeSet<String>>,
     pub may_start: Change<BTreeSet<String>>,
-    pub external_causes: Change<ExternalCausePolicy>,
+    pub foreign_targets: Change<ForeignTargetPolicy>,
     pub answer_channels: Change<BTreeSet<Channel>>,
     pub max_rounds: Change<u32>,
     /// The agent's daily cap.
@@ -286,7 +200,9 @@ pub struct SettingsChange {
     pub permission_mode: Change<PermissionMode>,
     pub sandbox: Change<SandboxScope>,
     pub tool_quotas: Change<BTreeMap<String, ToolQuota>>,
+    pub guardrails: Change<GuardrailPolicy>,
     pub capabilities: Change<BTreeSet<Capability>>,
+    pub web_search: Change<bool>,
     pub allowed_category_ids: Change<BTreeSet<String>>,
 }
 
@@ -311,13 +227,15 @@ impl SettingsChange {
         self.ask_tools.apply(&mut settings.ask_tools);
         self.deny_tools.apply(&mut settings.deny_tools);
         self.may_start.apply(&mut settings.may_start);
-        self.external_causes.apply_optional(&mut settings.external_causes);
+        self.foreign_targets.apply_optional(&mut settings.foreign_targets);
         self.answer_channels.apply_optional(&mut settings.answer_channels);
         self.max_rounds.apply_optional(&mut settings.max_rounds);
         self.permission_mode.apply(&mut settings.permission_mode);
         self.sandbox.apply(&mut settings.sandbox);
         self.tool_quotas.apply(&mut settings.tool_quotas);
+        self.guardrails.apply(&mut settings.guardrails);
         self.capabilities.apply_optional(&mut settings.capabilities);
+        self.web_search.apply(&mut settings.web_search);
         match &self.allowed_category_ids {
             Change::Keep => {}
             Change::Reset => settings.allowed_category_ids = [ALL_CATEGORIES.to_owned()].into(),
@@ -358,6 +276,8 @@ impl SettingsChange {
             "capabilities"
         } else if !self.deny_tools.is_keep() {
             "deny_tools"
+        } else if !self.web_search.is_keep() {
+            "web_search"
         } else {
             return Ok(());
         };
@@ -399,6 +319,7 @@ impl SettingsChange {
             sandbox.check_bounds()?;
         }
         check_quotas(self.tool_quotas.value())?;
+        self.guardrails.value().map_or(Ok(()), GuardrailPolicy::check)?;
         let Some(ids) = self.allowed_category_ids.value() else {
             return Ok(());
         };
@@ -430,13 +351,15 @@ fn fields(stored: &StoredSettings) -> BTreeMap<String, Value> {
         ("ask_tools", json!(settings.ask_tools)),
         ("deny_tools", json!(settings.deny_tools)),
         ("may_start", json!(settings.may_start)),
-        ("external_causes", json!(settings.external_causes)),
+        ("foreign_targets", json!(settings.foreign_targets)),
         ("answer_channels", json!(settings.answer_channels)),
         ("max_rounds", json!(settings.max_rounds)),
         ("permission_mode", json!(settings.permission_mode)),
         ("sandbox", json!(settings.sandbox)),
         ("tool_quotas", json!(settings.tool_quotas)),
+        ("guardrails", json!(settings.guardrails)),
         ("capabilities", json!(settings.capabilities)),
+        ("web_search", json!(settings.web_search)),
         ("allowed_category_ids", json!(settings.allowed_category_ids)),
         ("model", json!(stored.model)),
         ("workspace", json!(stored.workspace)),
@@ -447,6 +370,13 @@ fn fields(stored: &StoredSettings) -> BTreeMap<String, Value> {
 
 fn check_quotas(quotas: Option<&BTreeMap<String, ToolQuota>>) -> Result<(), Problem> {
     within("tool_quotas", quotas.map(BTreeMap::len), TOOLS_MAX, "tools")?;
+    if quotas.is_some_and(|quotas| quotas.contains_key(WEB_SEARCH)) {
+        return Err(bad(
+            &format!("tool_quotas.{WEB_SEARCH}"),
+            "cannot be limited, because the provider performs it and its uses are not calls",
+            "turn it off with web_search, or leave it at its limit for each request",
+        ));
+    }
     let invalid = quotas.and_then(|quotas| quotas.iter().find(|(_, quota)| quota.is_invalid()));
     match invalid {
         Some((tool, _)) => Err(bad(

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::attempt::AttemptRecord;
+use crate::budget::{BudgetExceeded, MicroUsd};
 use crate::failure::{CONTEXT_LENGTH_EXCEEDED, FailureArtifact, FailureCategory};
 use crate::id::AgentId;
 use crate::key::RunKey;
@@ -52,18 +54,48 @@ impl RunExplanation {
         }
     }
 
+    /// A request that is larger than the cap does not fit on another day either.
+    fn over_budget(exceeded: &BudgetExceeded) -> Self {
+        let message = match exceeded.limit {
+            None => {
+                let end = if exceeded.fits_later() {
+                    ", or tomorrow (UTC)"
+                } else {
+                    ""
+                };
+                format!(
+                    "The next request may cost {} USD, which the daily cap of {} USD does not cover. The run \
+                     continues when the cap is raised{end}.",
+                    MicroUsd(exceeded.needed),
+                    MicroUsd(exceeded.max)
+                )
+            }
+            Some(_) => {
+                let end = match exceeded.until {
+                    Some(until) if exceeded.fits_later() => format!(", or at {}", until.rfc3339()),
+                    Some(_) | None => String::new(),
+                };
+                format!(
+                    "{}. The run continues when a person raises the limit{end}: {}.",
+                    capitalized(&exceeded.words()),
+                    exceeded.command()
+                )
+            }
+        };
+        Self::new(BUDGET_EXCEEDED, message, &[NextStep::RaiseCap])
+    }
+
     /// Explains a run from its status and its state; none if there is nothing to explain.
     #[must_use]
     pub fn of_run(status: RunStatus, machine: Option<&RunMachine>) -> Option<Self> {
         let failure = match machine.map(|machine| &machine.phase) {
             Some(RunPhase::Parked { exceeded, .. }) if status == RunStatus::Open => {
-                let message = format!(
-                    "The next request may cost {} USD, which the daily cap of {} USD does not cover. The run continues \
-                     when the cap is raised, or tomorrow (UTC).",
-                    exceeded.needed, exceeded.cap
-                );
-                return Some(Self::new(BUDGET_EXCEEDED, message, &[NextStep::RaiseCap]));
+                return Some(Self::over_budget(exceeded));
             }
+            Some(RunPhase::Acting {
+                exceeded: Some(exceeded),
+                ..
+            }) if status == RunStatus::Open => return Some(Self::over_budget(exceeded)),
             Some(RunPhase::Ended {
                 outcome: RunOutcome::Failed(failure),
                 ..
@@ -77,6 +109,35 @@ impl RunExplanation {
             | None => None,
         };
         Self::of(status, failure)
+    }
+
+    /// Explains one failed attempt at a model request; none if it succeeded.
+    #[must_use]
+    pub fn of_attempt(attempt: &AttemptRecord) -> Option<Self> {
+        let kind = attempt.failure_kind.as_deref()?;
+        let diagnostics = attempt.transport_diagnostics.as_ref();
+        let said = diagnostics.and_then(|found| found.source_chain.last());
+        let status = diagnostics.and_then(|found| found.status);
+        let of_kind = || kind.strip_prefix("http_")?.parse().ok();
+        let failure = FailureArtifact {
+            provider: Some(attempt.provider.clone()),
+            model_ref: Some(attempt.model_ref.clone()),
+            status: status.or_else(of_kind),
+            ..FailureArtifact::new(FailureCategory::Unknown, kind, said.map_or("", String::as_str))
+        };
+        let mut explained = explain(&failure);
+        if said.is_none() {
+            // The failure of the run has what the provider said.
+            let cause = explained.message.strip_suffix(NO_DETAILS);
+            explained.message = match cause.map(|cause| cause.trim_end().trim_end_matches(':')) {
+                Some(cause) => format!("{cause}."),
+                None if explained.message == capitalized(NO_DETAILS) => {
+                    format!("The request failed ({kind}).")
+                }
+                None => explained.message,
+            };
+        }
+        Some(explained)
     }
 
     /// Explains the status of a run; none if there is nothing to explain.
@@ -117,9 +178,10 @@ fn explain(failure: &FailureArtifact) -> RunExplanation {
         Some(name) => format!("the {what} {name}"),
         None => format!("the {what}"),
     };
-    let provider = named("provider", failure.provider.as_deref());
+    let name = failure.provider.as_deref();
+    let provider = named("provider", name);
     let model = named("model", failure.model_ref.as_deref());
-    let said = sentence(&failure.summary);
+    let said = sentence(&failure.summary, name);
     let (message, steps): (String, &[NextStep]) = match (failure.kind.as_str(), failure.status) {
         ("timeout", _) => (format!("{model} did not answer in time."), &[Retry, ChangeModel]),
         ("connection_failed", _) => (
@@ -176,16 +238,24 @@ fn explain(failure: &FailureArtifact) -> RunExplanation {
             FailureCategory::Runtime | FailureCategory::Task | FailureCategory::Unknown => (said, &[Retry]),
         },
     };
-    RunExplanation::new(&failure.kind, capitalized(&message), steps)
+    RunExplanation::new(&failure.kind, sentence(&message, name), steps)
 }
 
-/// Returns a text with a full stop at its end.
-fn sentence(text: &str) -> String {
+/// Stands for a cause without a description.
+const NO_DETAILS: &str = "no details are known.";
+
+/// Returns a text with a full stop at its end and a capital at its beginning, unless it begins with the name
+/// of the provider.
+fn sentence(text: &str, provider: Option<&str>) -> String {
     let text = text.trim();
+    let begun = match provider {
+        Some(name) if text.starts_with(name) => text.to_owned(),
+        Some(_) | None => capitalized(text),
+    };
     match text.chars().last() {
-        None => "no details are known.".to_owned(),
-        Some('.' | '!' | '?' | '…') => capitalized(text),
-        Some(_) => format!("{}.", capitalized(text)),
+        None => NO_DETAILS.to_owned(),
+        Some('.' | '!' | '?' | '…') => begun,
+        Some(_) => format!("{begun}."),
     }
 }
 
@@ -256,6 +326,7 @@ pub fn group_failures(mut runs: Vec<FailedRun>) -> Vec<FailureGroup> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::budget::{BudgetScope, MicroUsd, SpendTotal, UtcDay};
     use crate::key::Digest;
     use proptest::prelude::*;
 
@@ -295,6 +366,57 @@ mod tests {
                 "No such key. [retry change_model]",
             ]
         );
+    }
+
+    #[test]
+    fn the_name_of_a_provider_keeps_its_case() {
+        let failure = FailureArtifact {
+            provider: Some("openai".into()),
+            ..FailureArtifact::new(
+                FailureCategory::Transport,
+                "secret_unavailable",
+                "openai requires a key",
+            )
+        };
+        let told = RunExplanation::of(RunStatus::Failed, Some(&failure)).expect("explained");
+        assert_eq!(told.message, "openai requires a key.");
+    }
+
+    #[test]
+    fn a_request_larger_than_the_cap_is_not_promised_for_tomorrow() {
+        let told = |spent: u64, needed: u64| {
+            let spent = SpendTotal {
+                settled: MicroUsd(spent),
+                reserved: MicroUsd(0),
+            };
+            let (cap, needed) = (MicroUsd(5_000_000), MicroUsd(needed));
+            let exceeded = BudgetExceeded::of_cap(BudgetScope::All, cap, spent, needed).on(UtcDay(0));
+            RunExplanation::over_budget(&exceeded).message
+        };
+        assert!(told(5_000_000, 5_000_000).ends_with("when the cap is raised, or tomorrow (UTC)."));
+        assert!(told(0, 5_000_001).ends_with("when the cap is raised."));
+    }
+
+    #[test]
+    fn a_failed_attempt_is_explained_as_the_failure_of_its_run() {
+        let attempt = |kind: Option<&str>| {
+            let record = serde_json::json!({
+                "provider": "openrouter", "model_ref": "openrouter/m", "attempt": 1, "max_attempts": 3,
+                "duration_ms": 5, "failure_kind": kind, "outcome": "fail_fast_aborted",
+            });
+            let record: AttemptRecord = serde_json::from_value(record).expect("a record");
+            RunExplanation::of_attempt(&record).map(|explained| explained.message)
+        };
+        let shown = ["http_401", "timeout", "odd"].map(|kind| attempt(Some(kind)).expect("explained"));
+        assert_eq!(
+            shown,
+            [
+                "The provider openrouter refused the API key.",
+                "The model openrouter/m did not answer in time.",
+                "The request failed (odd).",
+            ]
+        );
+        assert_eq!(attempt(None), None);
     }
 
     #[test]

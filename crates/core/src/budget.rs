@@ -1,13 +1,22 @@
-//! Model prices and daily budget caps.
+//! Model prices, daily budget caps, and limits on everything that agents use.
 //!
 //! Before every request, its maximum cost is reserved against the caps of the day; afterwards the
 //! reservation is settled to the actual cost. The cap therefore holds across crashes: a request with an
 //! unknown outcome counts at its reservation.
 
+mod exceeded;
+mod limit;
+
 use serde::{Deserialize, Serialize};
 
 use crate::conversation::Usage;
 use crate::time::Millis;
+
+pub use self::exceeded::BudgetExceeded;
+pub use self::limit::{
+    BudgetGrant, BudgetPeriod, BudgetPool, BudgetResource, BudgetScope, Demand, InvalidLimit, LimitId,
+    LimitKey, check, check_each, forecast, reserve_all,
+};
 
 /// The daily cap for all agents together, unless the operator sets another.
 pub const DAILY_CAP_DEFAULT: MicroUsd = MicroUsd(5_000_000);
@@ -18,6 +27,9 @@ pub const DAILY_CAP_MAX: MicroUsd = MicroUsd(1_000_000_000_000);
 /// The maximum that one request counts for. Providers may report any token count, and sums of costs must
 /// not overflow.
 const REQUEST_MAX: MicroUsd = MicroUsd(1_000_000_000_000);
+
+/// The price of one search of the web by a provider: the highest that one of them lists, so that the cap holds.
+pub const WEB_SEARCH_PRICE: MicroUsd = MicroUsd(25_000);
 
 /// Maximum number of tokens of one request and its reply. No model supports as many.
 const TOKENS_MAX: u64 = 100_000_000;
@@ -126,7 +138,9 @@ impl Price {
             .into_iter()
             .map(|(tokens, price)| u128::from(tokens).saturating_mul(u128::from(price.0)));
         let sum = products.fold(0_u128, u128::saturating_add);
-        MicroUsd(u64::try_from(sum.div_ceil(1_000_000)).unwrap_or(u64::MAX)).min(REQUEST_MAX)
+        let tokens = MicroUsd(u64::try_from(sum.div_ceil(1_000_000)).unwrap_or(u64::MAX));
+        let searches = MicroUsd(usage.web_searches.saturating_mul(WEB_SEARCH_PRICE.0));
+        tokens.plus(searches).min(REQUEST_MAX)
     }
 
     /// The cost that a reply is settled at. If the provider does not report both token counts, or reports
@@ -137,12 +151,12 @@ impl Price {
         if is_counted { self.cost(usage) } else { reserved }
     }
 
-    /// The maximum cost of a request and its reply with at most these token counts.
+    /// The maximum cost of a request and its reply with at most these counts.
     #[must_use]
-    pub fn most(&self, input_tokens_max: u64, output_tokens_max: u64) -> MicroUsd {
+    pub fn most(&self, usage_max: Usage) -> MicroUsd {
         let input = self.input.max(self.cached_write).max(self.cached_read);
         let dear = Self { input, ..*self };
-        dear.cost(Usage::of(input_tokens_max, output_tokens_max))
+        dear.cost(usage_max)
     }
 }
 
@@ -176,17 +190,6 @@ impl UtcDay {
     #[must_use]
     pub const fn next(self) -> Self {
         Self(self.0.saturating_add(1))
-    }
-}
-
-string_enum! {
-    /// Whose spending a cap limits.
-    #[schemars(rename = "CapScope")]
-    pub enum CapScope {
-        /// One agent.
-        Agent = "agent",
-        /// All agents together.
-        All = "all",
     }
 }
 
@@ -225,61 +228,6 @@ pub struct Caps {
     pub all: MicroUsd,
 }
 
-/// A request that does not fit under a cap.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct BudgetExceeded {
-    /// The scope of the exceeded cap.
-    pub scope: CapScope,
-    /// The exceeded cap.
-    pub cap: MicroUsd,
-    /// The spending of the day, settled and reserved.
-    pub spent: MicroUsd,
-    /// The reserved part of `spent`, which may be released soon.
-    #[serde(default)]
-    pub reserved: MicroUsd,
-    /// The maximum cost of the request.
-    pub needed: MicroUsd,
-    /// The day that the cap applies to.
-    pub day: UtcDay,
-}
-
-impl BudgetExceeded {
-    /// The settled part of `spent`.
-    #[must_use]
-    pub const fn settled(&self) -> MicroUsd {
-        MicroUsd(self.spent.0.saturating_sub(self.reserved.0))
-    }
-
-    /// Explains to people why the request is not sent. "Spent" is only what is settled.
-    #[must_use]
-    pub fn words(&self) -> String {
-        let whose = match self.scope {
-            CapScope::Agent => "the agent's",
-            CapScope::All => "today's",
-        };
-        let reserved = match self.reserved {
-            MicroUsd(0) => String::new(),
-            reserved => format!(", and {reserved} USD is reserved for requests in progress"),
-        };
-        format!(
-            "this request may cost up to {} USD; {} of {whose} {} USD cap is spent{reserved}",
-            self.needed,
-            self.settled(),
-            self.cap
-        )
-    }
-
-    /// What a person can do. A request that is larger than the cap does not fit on another day either.
-    #[must_use]
-    pub const fn hint(&self) -> &'static str {
-        if self.needed.0 > self.cap.0 {
-            "raise the cap with `wakeful budget set USD`, or choose a cheaper model or a smaller max_output_tokens"
-        } else {
-            "raise the cap with `wakeful budget set USD`, or wait for the next day (UTC)"
-        }
-    }
-}
-
 /// The maximum cost that [`decide`] still allows.
 #[must_use]
 pub fn room(caps: Caps, spent: DaySpend) -> MicroUsd {
@@ -291,21 +239,15 @@ pub fn room(caps: Caps, spent: DaySpend) -> MicroUsd {
 /// Decides whether a request with this maximum cost fits under the caps of the day.
 pub fn decide(day: UtcDay, caps: Caps, spent: DaySpend, needed: MicroUsd) -> Result<(), BudgetExceeded> {
     let limits = [
-        (CapScope::Agent, caps.agent, spent.agent),
-        (CapScope::All, Some(caps.all), spent.all),
+        (BudgetScope::Agent, caps.agent, spent.agent),
+        (BudgetScope::All, Some(caps.all), spent.all),
     ];
     for (scope, cap, spent) in limits {
         let Some(cap) = cap else { continue };
         // Free requests always pass, even if a cap was lowered below the current spending.
         if needed > MicroUsd(0) && spent.total().plus(needed) > cap {
-            return Err(BudgetExceeded {
-                scope,
-                cap,
-                spent: spent.total(),
-                reserved: spent.reserved,
-                needed,
-                day,
-            });
+            let exceeded = BudgetExceeded::of_cap(scope, cap, spent, needed);
+            return Err(exceeded.on(day));
         }
     }
     Ok(())

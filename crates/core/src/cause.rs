@@ -9,6 +9,7 @@ use crate::change::LogicalChangeKey;
 use crate::id::{EventName, RuleId, SourceName, TraceId};
 use crate::journal::Author;
 use crate::key::{Digest, RunKey};
+use crate::provenance::{SourceKind, Sources};
 use crate::time::Millis;
 
 pub use self::describe::spelled;
@@ -144,7 +145,7 @@ impl MessageOrigin {
     }
 
     /// Whether the origin is neither the operator nor an operator's schedule. A message of a run is as
-    /// external as its chain, see [`Cause::follows_outside`].
+    /// external as its chain, see [`Cause::sources`].
     #[must_use]
     pub fn is_external(&self) -> bool {
         match self {
@@ -185,16 +186,37 @@ pub struct Cause {
     /// it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub causation: Option<TraceId>,
-    /// Whether a run with an external cause precedes it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub follows_outside: bool,
+    /// The untrusted sources of the runs that precede it.
+    #[serde(default, skip_serializing_if = "Sources::is_empty")]
+    pub sources: Sources,
 }
 
 impl Cause {
     /// Whether its chain contains anything other than the operator or an operator's schedule.
     #[must_use]
     pub fn is_external(&self) -> bool {
-        self.follows_outside || self.origin.is_external()
+        !self.sources.is_empty() || self.origin.is_external()
+    }
+
+    /// The untrusted sources of the chain and of the message that follows it.
+    #[must_use]
+    pub fn all_sources(&self) -> Sources {
+        let own = match &self.origin {
+            MessageOrigin::Operator | MessageOrigin::Schedule { .. } | MessageOrigin::Run { .. } => {
+                Sources::none()
+            }
+            MessageOrigin::Subscription { author, .. } if *author == Author::Person.to_text() => {
+                Sources::none()
+            }
+            MessageOrigin::Subscription { author, .. } if author.starts_with("agent:") => {
+                Sources::of(SourceKind::Journal, author)
+            }
+            MessageOrigin::Subscription { subscription, .. } => {
+                Sources::of(SourceKind::Webhook, subscription.as_str())
+            }
+            MessageOrigin::Trigger { trigger, .. } => Sources::of(SourceKind::Webhook, trigger.as_str()),
+        };
+        own.joined(&self.sources)
     }
 
     /// The correlation of a message with this cause; `own` is the key of the message itself.
@@ -238,6 +260,7 @@ impl Cause {
             origin,
             correlation,
             causation,
+            sources: self.sources.erased(),
             ..*self
         }
     }
@@ -271,7 +294,7 @@ mod tests {
             priority: Priority::Next,
             correlation: Some(name("ann")),
             causation: Some(own.clone()),
-            follows_outside: false,
+            sources: Sources::of(SourceKind::Web, "https://ann.example"),
         };
         let left = said.erased();
         let kept = Cause {
@@ -282,6 +305,7 @@ mod tests {
             },
             correlation: None,
             causation: None,
+            sources: Sources::of(SourceKind::Web, ""),
             ..said.clone()
         };
         assert_eq!((&left, left.erased()), (&kept, kept.clone()));
@@ -319,9 +343,12 @@ mod tests {
             content_type: None,
         };
         let run = RunKey(Digest::of(b"run"));
-        let of = |origin: MessageOrigin, follows_outside| Cause {
+        let of = |origin: MessageOrigin, follows_untrusted: bool| Cause {
             origin,
-            follows_outside,
+            sources: match follows_untrusted {
+                true => Sources::of(SourceKind::Web, "https://a.example"),
+                false => Sources::none(),
+            },
             ..Cause::default()
         };
         for inside in [

@@ -34,6 +34,8 @@ pub enum Block {
         /// The provider's own representation, sent back unchanged.
         opaque: Value,
     },
+    /// A search of the web that the provider performed while it wrote the reply.
+    WebSearch(WebSearch),
     /// An image or document from a person.
     Attachment(Attachment),
     /// The result of a tool call.
@@ -46,6 +48,27 @@ pub enum Block {
         content: String,
     },
 }
+
+/// A query to the web that a provider performed, or what it found. What it found is text from outside.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WebSearch {
+    /// The server that performed it; it is not sent to any other.
+    pub provider: String,
+    /// The query; empty for what was found.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub query: String,
+    /// The addresses of what was found, as far as the provider reports them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<String>,
+    /// The provider's own representation, sent back unchanged.
+    pub opaque: Value,
+}
+
+/// Maximum number of addresses that are kept of one search. Providers report about ten.
+pub const SEARCH_SOURCES_MAX: usize = 64;
+
+/// Maximum length of a query that is shown; the provider's own representation has all of it.
+pub const SEARCH_QUERY_CHARS_MAX: usize = 400;
 
 /// An image or document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -110,6 +133,9 @@ pub struct Usage {
     /// Reply tokens spent on reasoning.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub reasoning_tokens: u64,
+    /// Searches of the web that the provider performed and charges for. They are not tokens.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub web_searches: u64,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde requires a reference")]
@@ -127,6 +153,7 @@ impl Usage {
             cached_read_tokens: 0,
             cached_write_tokens: 0,
             reasoning_tokens: 0,
+            web_searches: 0,
         }
     }
 
@@ -156,6 +183,7 @@ impl Usage {
             cached_read_tokens: join(self.cached_read_tokens, other.cached_read_tokens),
             cached_write_tokens: join(self.cached_write_tokens, other.cached_write_tokens),
             reasoning_tokens: join(self.reasoning_tokens, other.reasoning_tokens),
+            web_searches: join(self.web_searches, other.web_searches),
         }
     }
 }
@@ -202,7 +230,11 @@ impl Freeform {
 pub fn text_of(blocks: &[Block]) -> String {
     let words = blocks.iter().filter_map(|block| match block {
         Block::Text { text } => Some(text.as_str()),
-        Block::ToolUse(_) | Block::ToolResult { .. } | Block::Thinking { .. } | Block::Attachment(_) => None,
+        Block::ToolUse(_)
+        | Block::ToolResult { .. }
+        | Block::Thinking { .. }
+        | Block::WebSearch(_)
+        | Block::Attachment(_) => None,
     });
     words.collect::<Vec<_>>().join("\n")
 }
@@ -212,7 +244,23 @@ pub fn text_of(blocks: &[Block]) -> String {
 pub fn calls_of(blocks: &[Block]) -> Vec<&ToolCall> {
     let calls = blocks.iter().filter_map(|block| match block {
         Block::ToolUse(call) => Some(call),
-        Block::Text { .. } | Block::ToolResult { .. } | Block::Thinking { .. } | Block::Attachment(_) => None,
+        Block::Text { .. }
+        | Block::ToolResult { .. }
+        | Block::Thinking { .. }
+        | Block::WebSearch(_)
+        | Block::Attachment(_) => None,
     });
     calls.collect()
+}
+
+/// The searches of the web in the blocks, in order.
+pub fn searches_of(blocks: &[Block]) -> impl Iterator<Item = &WebSearch> {
+    blocks.iter().filter_map(|block| match block {
+        Block::WebSearch(search) => Some(search),
+        Block::Text { .. }
+        | Block::ToolUse(_)
+        | Block::ToolResult { .. }
+        | Block::Thinking { .. }
+        | Block::Attachment(_) => None,
+    })
 }

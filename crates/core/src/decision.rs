@@ -94,6 +94,9 @@ pub struct Decision {
 /// The option id that permits an action.
 pub const APPROVE: &str = "approve";
 
+/// The option id that permits an action, and opens the agent's listed hosts to later commands of the run.
+pub const APPROVE_HOSTS: &str = "approve_hosts";
+
 /// The option id that refuses an action.
 pub const DENY: &str = "deny";
 
@@ -170,6 +173,9 @@ pub enum ApprovalOutcome {
     Approved {
         /// When the approval expires.
         until: Millis,
+        /// Whether later commands of the run may reach the agent's listed hosts.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        opens_hosts: bool,
     },
     /// The action must not be performed.
     Denied {
@@ -286,12 +292,15 @@ impl Decision {
     pub fn outcome(&self, now: Millis) -> Option<ApprovalOutcome> {
         match (self.status, &self.answer) {
             (DecisionStatus::Pending, _) => None,
-            (DecisionStatus::Answered, Some(answer)) if answer.option == APPROVE => {
+            (DecisionStatus::Answered, Some(answer))
+                if [APPROVE, APPROVE_HOSTS].contains(&answer.option.as_str()) =>
+            {
                 let until = later(answer.at, APPROVAL_MS_MAX);
                 Some(if now >= until {
                     ApprovalOutcome::Expired
                 } else {
-                    ApprovalOutcome::Approved { until }
+                    let opens_hosts = answer.option == APPROVE_HOSTS;
+                    ApprovalOutcome::Approved { until, opens_hosts }
                 })
             }
             (DecisionStatus::Answered, answer) => Some(ApprovalOutcome::Denied {

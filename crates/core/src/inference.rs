@@ -6,17 +6,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::budget::{Price, PriceBasis};
 use crate::conversation::{Block, Role};
 use crate::decision::Channel;
+use crate::need_to_know::{self, Boundary, Crossing, NeedToKnow};
 use crate::prompt::{BlockSource, ModelRequest};
 
 string_enum! {
     /// The purpose of a model request. An agent may be limited to some purposes, each with its own models.
     #[derive(PartialOrd, Ord)]
-    #[schemars(rename = "InferenceCategory")]
-    pub enum InferenceCategory {
+    pub enum ModelPurpose {
         /// Rounds of an agent's runs.
         Conversation = "conversation",
         /// Vectors of texts, for search.
@@ -74,6 +75,8 @@ pub struct ModelProfile {
     pub price: Option<(Price, PriceBasis)>,
     /// Maximum number of reply tokens that are requested.
     pub output_tokens_max: u64,
+    /// Whether its provider searches the web while it writes a reply.
+    pub searches_web: bool,
     pub secret: SecretStatus,
 }
 
@@ -86,6 +89,7 @@ impl ModelProfile {
             boundary: DataBoundary::Process,
             price: None,
             output_tokens_max: 0,
+            searches_web: false,
             secret: SecretStatus::NotNeeded,
         }
     }
@@ -134,7 +138,7 @@ pub fn fields(request: &ModelRequest) -> BTreeSet<RequestField> {
     let said = said.map(|block| match block {
         Block::Text { .. } => RequestField::Text,
         Block::ToolUse(_) => RequestField::ToolCalls,
-        Block::ToolResult { .. } => RequestField::ToolResults,
+        Block::ToolResult { .. } | Block::WebSearch(_) => RequestField::ToolResults,
         Block::Thinking { .. } => RequestField::Thinking,
         Block::Attachment(_) => RequestField::Attachments,
     });
@@ -147,11 +151,13 @@ pub fn fields(request: &ModelRequest) -> BTreeSet<RequestField> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InferencePermissions {
     /// The allowed purposes.
-    pub categories: BTreeSet<InferenceCategory>,
+    pub purposes: BTreeSet<ModelPurpose>,
     /// Patterns of allowed models by purpose. A purpose without patterns allows every model.
-    pub models: BTreeMap<InferenceCategory, Vec<String>>,
+    pub models: BTreeMap<ModelPurpose, Vec<String>>,
     /// The data that may be sent to another machine.
     pub shown: BTreeSet<RequestField>,
+    /// What applies to agents with single categories of data.
+    pub need_to_know: NeedToKnow,
 }
 
 impl InferencePermissions {
@@ -180,9 +186,10 @@ impl InferencePermissions {
 impl Default for InferencePermissions {
     fn default() -> Self {
         Self {
-            categories: InferenceCategory::ALL.into_iter().collect(),
+            purposes: ModelPurpose::ALL.into_iter().collect(),
             models: BTreeMap::new(),
             shown: RequestField::ALL.into_iter().collect(),
+            need_to_know: NeedToKnow::default(),
         }
     }
 }
@@ -199,13 +206,15 @@ pub enum ReceiptStatus {
 /// A request as the gates see it.
 #[derive(Debug, Clone, Copy)]
 pub struct InferenceQuery<'a> {
-    pub category: InferenceCategory,
+    pub purpose: ModelPurpose,
     pub model_ref: &'a str,
     /// The properties of the model.
     pub profile: &'a ModelProfile,
     pub receipt: ReceiptStatus,
     /// The data that the request contains.
     pub fields: &'a BTreeSet<RequestField>,
+    /// The categories of data that the agent may use.
+    pub categories: &'a BTreeSet<String>,
 }
 
 /// Why a model request is denied.
@@ -227,7 +236,7 @@ pub const UNCONFIRMED: &str = "privacy_confirmation_required";
 /// The API key is not available.
 pub const NO_SECRET: &str = "secret_unavailable";
 /// The request contains data that must not be sent to this provider.
-pub const OVERSHARED: &str = "overshared_payload_blocked";
+pub const OVERSHARED: &str = need_to_know::OVERSHARED;
 
 /// The codes of all gates, in order.
 pub const CODES: [&str; 5] = [OUT_OF_SCOPE, DISALLOWED, UNCONFIRMED, NO_SECRET, OVERSHARED];
@@ -244,19 +253,25 @@ pub fn decide(permissions: &InferencePermissions, asked: &InferenceQuery<'_>) ->
             hint: hint.to_owned(),
         })
     };
-    let (category, model_ref) = (asked.category.as_str(), asked.model_ref);
-    if !permissions.categories.contains(&asked.category) {
-        let message = format!("this agent may not use models for {category}");
-        return deny(OUT_OF_SCOPE, message, "add it to the agent's `categories`");
+    let (purpose, model_ref) = (asked.purpose.as_str(), asked.model_ref);
+    if !permissions.purposes.contains(&asked.purpose) {
+        let message = format!("this agent may not use models for {purpose}");
+        return deny(OUT_OF_SCOPE, message, "add it to the agent's `purposes`");
     }
-    let patterns = permissions.models.get(&asked.category);
+    let patterns = permissions.models.get(&asked.purpose);
     if patterns.is_some_and(|patterns| !patterns.iter().any(|pattern| matches(pattern, model_ref))) {
-        let message = format!("this agent may not use {model_ref} for {category}");
+        let message = format!("this agent may not use {model_ref} for {purpose}");
         return deny(
             DISALLOWED,
             message,
             "add it to the agent's `models`, or use another model",
         );
+    }
+    let need_to_know = &permissions.need_to_know;
+    if let Some(category) = need_to_know.category_without_model(asked.categories, model_ref) {
+        let message = format!("{model_ref} may not receive the work of agents with the category {category}");
+        let hint = "add it to the `models` of this category in `[data_categories]`, or use another model";
+        return deny(DISALLOWED, message, hint);
     }
     if asked.profile.boundary == DataBoundary::Outside && asked.receipt == ReceiptStatus::Missing {
         let message = format!(
@@ -273,6 +288,12 @@ pub fn decide(permissions: &InferencePermissions, asked: &InferenceQuery<'_>) ->
             "`wakeful help providers` describes where keys are looked for",
         );
     }
+    if asked.profile.boundary == DataBoundary::Outside
+        && let Err(overshared) = need_to_know.project(&crossing(asked), payload(asked.fields))
+    {
+        let hint = "add it to the `request_fields` of this category, or use a model on this machine";
+        return deny(OVERSHARED, overshared.to_string(), hint);
+    }
     let overshared = asked.fields.difference(&permissions.shown).next();
     match (asked.profile.boundary, overshared) {
         (DataBoundary::Outside, Some(field)) => {
@@ -287,6 +308,23 @@ pub fn decide(permissions: &InferencePermissions, asked: &InferenceQuery<'_>) ->
     }
 }
 
+fn crossing<'a>(asked: &InferenceQuery<'a>) -> Crossing<'a> {
+    Crossing {
+        boundary: Boundary::ModelRequest,
+        operation: asked.purpose.as_str(),
+        categories: asked.categories,
+        wire: None,
+    }
+}
+
+/// The kinds of data of a request, as the names of its fields.
+fn payload(fields: &BTreeSet<RequestField>) -> Value {
+    let names = fields
+        .iter()
+        .map(|field| (field.as_str().to_owned(), Value::Bool(true)));
+    Value::Object(names.collect())
+}
+
 /// Whether a model reference matches a pattern: the same text, or the same prefix before a final `*`.
 #[must_use]
 pub fn matches(pattern: &str, model_ref: &str) -> bool {
@@ -297,144 +335,4 @@ pub fn matches(pattern: &str, model_ref: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn terms() -> ModelProfile {
-        ModelProfile {
-            provider: "anthropic".into(),
-            boundary: DataBoundary::Outside,
-            price: None,
-            output_tokens_max: 10,
-            secret: SecretStatus::Available,
-        }
-    }
-
-    fn code(
-        permissions: &InferencePermissions,
-        profile: &ModelProfile,
-        receipt: ReceiptStatus,
-        shown: &[RequestField],
-    ) -> &'static str {
-        let fields = shown.iter().copied().collect();
-        let asked = InferenceQuery {
-            category: InferenceCategory::Conversation,
-            model_ref: "anthropic/x",
-            profile,
-            receipt,
-            fields: &fields,
-        };
-        decide(permissions, &asked).map_or_else(|denial| denial.code, |()| "allowed")
-    }
-
-    #[test]
-    fn images_of_results_stay_here_unless_they_may_be_sent() {
-        let image = Block::Attachment(crate::conversation::Attachment {
-            name: "p.png".into(),
-            media_type: "image/png".into(),
-            data: "Zm9v".into(),
-        });
-        let said = |role| crate::conversation::TranscriptEntry {
-            role,
-            blocks: vec![image.clone()],
-        };
-        let request = ModelRequest {
-            model_ref: "demo".into(),
-            request: 0,
-            system: Vec::new(),
-            entries: vec![said(Role::User), said(Role::Tool)],
-            tools: Vec::new(),
-            answer_schema: None,
-            cache: crate::prompt::PromptCache::none(crate::id::AgentId::parse("main").expect("id")),
-        };
-        let mut narrow = InferencePermissions::default();
-        narrow.shown.remove(&RequestField::Attachments);
-        let after = |permissions: &InferencePermissions, boundary| {
-            let mut sent = request.clone();
-            permissions.leave_out_images(&mut sent, boundary);
-            sent.entries
-        };
-        let open = InferencePermissions::default();
-        assert_eq!(after(&open, DataBoundary::Outside), request.entries);
-        assert_eq!(after(&narrow, DataBoundary::Machine), request.entries);
-        let note = "[attachment p.png: omitted, this agent may not send attachments to other machines]";
-        let entries = after(&narrow, DataBoundary::Outside);
-        assert_eq!(entries[1].blocks, [Block::Text { text: note.into() }]);
-        assert_eq!(
-            entries[0], request.entries[0],
-            "a person's attachment is refused as a whole"
-        );
-    }
-
-    // Conformance: L-041
-    /// Each gate alone, and the earlier of two denying gates.
-    #[test]
-    fn each_gate_has_its_code_and_the_first_denial_counts() {
-        let open = InferencePermissions::default();
-        let (all, confirmed) = (&RequestField::ALL[..], ReceiptStatus::Confirmed);
-        assert_eq!(code(&open, &terms(), confirmed, all), "allowed");
-        let mut shut = open.clone();
-        shut.shown.remove(&RequestField::ToolResults);
-        assert_eq!(code(&shut, &terms(), confirmed, all), OVERSHARED);
-        assert_eq!(code(&shut, &terms(), confirmed, &[RequestField::Text]), "allowed");
-        assert_eq!(code(&open, &terms(), ReceiptStatus::Missing, all), UNCONFIRMED);
-        let mut scoped = open.clone();
-        scoped.categories.remove(&InferenceCategory::Conversation);
-        assert_eq!(code(&scoped, &terms(), confirmed, all), OUT_OF_SCOPE);
-        let mut keyless = terms();
-        keyless.secret = SecretStatus::Unavailable("nowhere".into());
-        assert_eq!(code(&open, &keyless, confirmed, all), NO_SECRET);
-        assert_eq!(code(&shut, &keyless, confirmed, all), NO_SECRET);
-        assert_eq!(code(&shut, &keyless, ReceiptStatus::Missing, all), UNCONFIRMED);
-        shut.models
-            .insert(InferenceCategory::Conversation, vec!["openai/*".into()]);
-        assert_eq!(code(&shut, &keyless, ReceiptStatus::Missing, all), DISALLOWED);
-        shut.models
-            .insert(InferenceCategory::Embedding, vec!["anthropic/*".into()]);
-        assert_eq!(
-            code(&shut, &terms(), confirmed, &[]),
-            DISALLOWED,
-            "of another category"
-        );
-        shut.categories.remove(&InferenceCategory::Conversation);
-        assert_eq!(code(&shut, &keyless, ReceiptStatus::Missing, all), OUT_OF_SCOPE);
-    }
-
-    #[test]
-    fn local_models_need_no_confirmation_and_receive_all_data() {
-        let mut narrow = InferencePermissions::default();
-        narrow.shown.clear();
-        for boundary in [DataBoundary::Process, DataBoundary::Machine] {
-            let here = ModelProfile { boundary, ..terms() };
-            assert_eq!(
-                code(&narrow, &here, ReceiptStatus::Missing, &RequestField::ALL),
-                "allowed"
-            );
-        }
-    }
-
-    #[test]
-    fn a_pattern_is_a_full_name_or_a_prefix() {
-        assert!(matches("anthropic/*", "anthropic/claude") && matches("*", "x/y") && matches("a/b", "a/b"));
-        assert!(
-            !matches("anthropic/*", "openai/anthropic/") && !matches("a/b", "a/bc") && !matches("", "a/b")
-        );
-    }
-
-    proptest! {
-        /// A request never contains data that is not on the list, for any request.
-        #[test]
-        fn only_listed_data_is_sent(
-            shown in proptest::collection::btree_set(0_usize..10, 0..10),
-            held in proptest::collection::btree_set(0_usize..10, 0..10),
-        ) {
-            let of = |indexes: &BTreeSet<usize>| indexes.iter().map(|index| RequestField::ALL[*index]).collect::<BTreeSet<_>>();
-            let permissions = InferencePermissions { shown: of(&shown), ..InferencePermissions::default() };
-            let fields: Vec<RequestField> = of(&held).into_iter().collect();
-            let answer = code(&permissions, &terms(), ReceiptStatus::Confirmed, &fields);
-            prop_assert_eq!(answer == "allowed", held.is_subset(&shown));
-        }
-    }
-}
+mod tests;

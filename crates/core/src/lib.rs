@@ -23,14 +23,17 @@
 //! | [`policy`] | whether an action may be performed, and by which rule |
 //! | [`protected_path`] | the files of a workspace that programs outside the sandbox execute or obey |
 //! | [`tool`] | the risk of a tool, and the reasons of a run for which it may be used |
+//! | [`need_to_know`] | which fields may leave for models, webhooks, notifications and tools |
 //! | [`inference`] | whether a model may be used, and which data it may receive |
 //! | [`budget`] | the cost of a model request, and whether it fits the budget |
+//! | [`audit`] | what is recorded permanently about each decision on a call |
 //! | [`attention`] | what a person has to look at, in plain words |
 //! | [`attempt`] | the record of every attempt at a model round |
 //! | [`embedding`] | the limits of embedding calls, and the similarity of texts |
 //! | [`prompt`] | the contents of a model request, within named bounds |
 //! | [`retry`] | how often something is retried, and when |
 //! | [`report`] | the events that people see, chained by hash |
+//! | [`provenance`] | which untrusted sources a text came from, and what a run that has read it may do |
 //! | [`proof`] | whether a log, a run or a bundle is authentic |
 //! | [`retention`] | how long data is kept, and what is pruned |
 //! | [`backup`] | when a daily backup is due, and which are removed |
@@ -60,6 +63,7 @@ pub mod answer_schema;
 pub mod attachment;
 pub mod attempt;
 pub mod attention;
+pub mod audit;
 pub mod backup;
 pub mod blob;
 pub mod budget;
@@ -72,6 +76,8 @@ pub mod dispatcher;
 pub mod embedding;
 pub mod external_trigger;
 pub mod failure;
+pub mod guardrail;
+pub mod hook;
 pub mod id;
 pub mod inference;
 pub mod journal;
@@ -79,6 +85,7 @@ pub mod json;
 pub mod kernel;
 pub mod key;
 pub mod message;
+pub mod need_to_know;
 pub mod network_scope;
 pub mod notice;
 pub mod policy;
@@ -86,6 +93,8 @@ pub mod problem;
 pub mod prompt;
 pub mod proof;
 pub mod protected_path;
+pub mod provenance;
+pub mod rate;
 pub mod recurrence;
 pub mod redact;
 pub mod report;
@@ -93,6 +102,7 @@ pub mod retention;
 pub mod retry;
 pub mod run;
 pub mod saga;
+pub mod sandbox_policy;
 pub mod sandbox_scope;
 pub mod schedule;
 pub mod schema;

@@ -11,7 +11,8 @@ use crate::cause::{Cause, MessageOrigin, Priority};
 use crate::id::{AgentId, SessionId, ThreadId, TraceId, TurnId};
 use crate::key::{OperationId, RunKey};
 use crate::prompt::WINDOW_ENTRIES_MAX;
-use crate::run::EntryWrite;
+use crate::provenance::{SourceKind, Sources};
+use crate::run::{EntryWrite, RunMachine};
 use crate::time::Millis;
 
 /// Maximum length of a prompt in bytes. A longer text belongs in a file of the workspace, which the agent
@@ -337,7 +338,7 @@ impl Message {
                 body,
                 cause: Cause {
                     origin: MessageOrigin::Operator,
-                    follows_outside: self.cause.is_external(),
+                    sources: self.cause.all_sources(),
                     ..again.cause
                 },
                 ..again
@@ -380,10 +381,14 @@ impl Message {
         }
     }
 
-    /// Sets whether a run with an external cause precedes the message.
+    /// Sets the untrusted sources of the run that sent the message. The run itself is one of them, so that its
+    /// text never counts as the operator's.
     #[must_use]
-    pub fn with_external_cause(mut self, is_outside: bool) -> Self {
-        self.cause.follows_outside = is_outside;
+    pub fn with_sources_of(mut self, run: &RunMachine) -> Self {
+        if run.is_untrusted() {
+            let own = Sources::of(SourceKind::Run, &run.run_key.to_string());
+            self.cause.sources = own.joined(&run.sources);
+        }
         self
     }
 
@@ -411,10 +416,15 @@ impl Message {
     #[must_use]
     pub fn is_same_as(&self, other: &Self) -> bool {
         let same_door = self.surface == other.surface && self.surface != DeliverySurface::RunOnce;
+        // A message that a run sends again after a crash may follow more sources than before.
         let twin = Self {
             surface: other.surface,
             context: other.context,
             admitted_at: other.admitted_at,
+            cause: Cause {
+                sources: other.cause.sources.clone(),
+                ..self.cause.clone()
+            },
             ..self.clone()
         };
         if same_door {

@@ -25,6 +25,7 @@ pub use self::facts::{
 pub use self::flow::{DecisionStep, decision_steps};
 pub use self::rule::{DENIED_BY_POLICY, RuleName, denial_category, denial_code, unsafe_target};
 use crate::decision::Channel;
+use crate::guardrail::{GuardrailPolicy, GuardrailTrip, blocking};
 use crate::id::{AgentId, PolicyVersion};
 use crate::key::{Digest, derived_hash};
 use crate::sandbox_scope::SandboxScope;
@@ -34,22 +35,21 @@ use crate::tool::{AgentAccessScope, RiskLevel, WakeReason};
 /// The rule that denies starting a sub-run of an agent that is not on the run's list.
 pub const DENIED_AGENT: &str = RuleName::DeniedAgent.as_str();
 
-/// The rule for plain actions of a run with an external cause: they require approval or are denied.
-pub const EXTERNAL_CAUSE: &str = RuleName::ExternalCause.as_str();
+/// The rule for calls of a run with untrusted data that act on what only that data can have named.
+pub const FOREIGN_TARGET: &str = RuleName::ForeignTarget.as_str();
 
 /// The rule for tools that no risk classification matches: a person decides in every permission mode.
 pub const UNCLASSIFIED_TOOL: &str = RuleName::UnclassifiedTool.as_str();
 
 string_enum! {
-    /// How plain actions, such as commands, of runs with an external cause are handled. An external cause
-    /// is anything but the operator's own message or schedule: a trigger, a watched folder, an agent's
-    /// change, or a run that one of these led to.
+    /// How calls with a foreign target are handled: calls of a run that has read untrusted data, which act
+    /// outside its workspace on something that neither the operator nor a trusted file named.
     #[derive(Default)]
-    pub enum ExternalCausePolicy {
+    pub enum ForeignTargetPolicy {
         /// Each requires approval.
         #[default]
         Ask = "ask",
-        /// They are decided as in any other run.
+        /// Calls of such runs are decided as in any other run.
         Allow = "allow",
         /// They are denied.
         Deny = "deny",
@@ -69,7 +69,7 @@ pub fn rule_words(rule: &str) -> Option<&'static str> {
         | RuleName::SecretNotAllowed
         | RuleName::InvalidFact
         | RuleName::PolicyError
-        | RuleName::ExternalCause
+        | RuleName::ForeignTarget
         | RuleName::ReadOnlyRun
         | RuleName::SandboxLevel
         | RuleName::UnclassifiedTool
@@ -77,6 +77,8 @@ pub fn rule_words(rule: &str) -> Option<&'static str> {
         | RuleName::OutsidePath
         | RuleName::ProtectedPath
         | RuleName::UnlistedHost
+        | RuleName::Hook
+        | RuleName::Guardrail
         | RuleName::NotPermitted) => Some(rule.words()),
     }
 }
@@ -100,8 +102,8 @@ string_enum! {
 pub struct RuleDefaults {
     /// Tools that require approval in the runs of every agent.
     pub ask_tools: BTreeSet<String>,
-    /// How plain actions of runs with an external cause are handled.
-    pub external_causes: ExternalCausePolicy,
+    /// How calls with a foreign target are handled.
+    pub foreign_targets: ForeignTargetPolicy,
     /// Channels through which decisions may be answered; `None` for all channels.
     pub answer_channels: Option<BTreeSet<Channel>>,
 }
@@ -115,8 +117,10 @@ pub struct ActionRules {
     pub asked: BTreeSet<String>,
     /// The agents of which the run may start sub-runs.
     pub may_start: BTreeSet<String>,
-    /// How plain actions are handled because of the run's external cause; `None` for a run without one.
-    pub external_cause_policy: Option<ExternalCausePolicy>,
+    /// How calls with a foreign target are handled; `None` for a run that has read no untrusted data.
+    pub foreign_targets: Option<ForeignTargetPolicy>,
+    /// How commands with a foreign target are handled that may read files which untrusted actions wrote.
+    pub untrusted_files: ForeignTargetPolicy,
     /// How much the agent may do without a person.
     pub mode: PermissionMode,
     /// What the agent's sandbox allows beyond its workspace.
@@ -127,6 +131,8 @@ pub struct ActionRules {
     pub wake_reason: WakeReason,
     /// Whether the run may change nothing outside its own record.
     pub is_read_only: bool,
+    /// What is watched for in calls.
+    pub guardrails: GuardrailPolicy,
 }
 
 /// One action that the policy decides on.
@@ -157,6 +163,26 @@ pub struct PolicyVerdict {
 }
 
 impl PolicyVerdict {
+    /// The verdict on a call with a foreign target. It stands after the policies, so that no permission that a
+    /// person wrote for other runs applies to it.
+    #[must_use]
+    pub fn with_foreign_target(self, policy: ForeignTargetPolicy) -> Self {
+        let effect = match (self.effect, policy) {
+            (PolicyEffect::Deny, _)
+            | (_, ForeignTargetPolicy::Allow)
+            | (PolicyEffect::Ask, ForeignTargetPolicy::Ask) => {
+                return self;
+            }
+            (PolicyEffect::Permit, ForeignTargetPolicy::Ask) => PolicyEffect::Ask,
+            (PolicyEffect::Permit | PolicyEffect::Ask, ForeignTargetPolicy::Deny) => PolicyEffect::Deny,
+        };
+        Self {
+            effect,
+            rule: FOREIGN_TARGET.to_owned(),
+            ..self
+        }
+    }
+
     /// The verdict after the risk registry: without a classification of the tool, a person decides about a
     /// permitted call.
     #[must_use]
@@ -167,6 +193,32 @@ impl PolicyVerdict {
         Self {
             effect: PolicyEffect::Ask,
             rule: UNCLASSIFIED_TOOL.to_owned(),
+            ..self
+        }
+    }
+
+    /// The verdict after a hook that requires an approval.
+    #[must_use]
+    pub fn asked_by_hook(self) -> Self {
+        if self.effect != PolicyEffect::Permit {
+            return self;
+        }
+        Self {
+            effect: PolicyEffect::Ask,
+            rule: RuleName::Hook.to_string(),
+            ..self
+        }
+    }
+
+    /// The verdict after the guardrails that the call tripped: one that blocks denies it.
+    #[must_use]
+    pub fn guarded(self, trips: &[GuardrailTrip]) -> Self {
+        if self.effect == PolicyEffect::Deny || blocking(trips).is_none() {
+            return self;
+        }
+        Self {
+            effect: PolicyEffect::Deny,
+            rule: RuleName::Guardrail.to_string(),
             ..self
         }
     }
@@ -183,6 +235,16 @@ pub enum HostDecision {
     Refused { rule: String },
     /// A policy asks. A connection cannot wait for a person, so it is refused.
     Asks { rule: String },
+}
+
+/// What the policies say about paths that a running call finds in a folder. A person's approval of the folder
+/// does not cover a path that a policy asks about by itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PathDecisions {
+    /// No written policy restricts paths for this call.
+    Unrestricted,
+    /// Whether the call may use each path, in their order.
+    Each(Vec<bool>),
 }
 
 string_enum! {
@@ -264,12 +326,14 @@ impl ActionRules {
             denied,
             asked,
             may_start,
-            external_cause_policy,
+            foreign_targets,
+            untrusted_files,
             mode,
             sandbox,
             access,
             wake_reason,
             is_read_only,
+            guardrails,
         } = self;
         let scope = if *sandbox == SandboxScope::default() {
             String::new()
@@ -281,20 +345,27 @@ impl ActionRules {
         } else {
             format!("{access:?}")
         };
+        let watched = if guardrails.is_empty() {
+            String::new()
+        } else {
+            format!("{guardrails:?}")
+        };
         let mut fields: Vec<&str> = denied.iter().map(String::as_str).collect();
         for (name, list) in [("/asked", asked), ("/may_start", may_start)] {
             fields.push(name);
             fields.extend(list.iter().map(String::as_str));
         }
         fields.extend([
-            "/external",
-            external_cause_policy.map_or("", ExternalCausePolicy::as_str),
+            "/foreign",
+            foreign_targets.map_or("", ForeignTargetPolicy::as_str),
+            untrusted_files.as_str(),
             mode.as_str(),
             wake_reason.as_str(),
             if *is_read_only { "read_only" } else { "" },
             &scope,
             &given,
         ]);
+        fields.extend(Some(watched.as_str()).filter(|text| !text.is_empty()));
         derived_hash("policy.rules", &fields)
     }
 }
@@ -356,7 +427,11 @@ mod tests {
                 ..base.clone()
             },
             ActionRules {
-                external_cause_policy: Some(ExternalCausePolicy::Ask),
+                foreign_targets: Some(ForeignTargetPolicy::Ask),
+                ..base.clone()
+            },
+            ActionRules {
+                untrusted_files: ForeignTargetPolicy::Deny,
                 ..base.clone()
             },
             ActionRules {
@@ -376,6 +451,19 @@ mod tests {
             },
             ActionRules {
                 is_read_only: true,
+                ..base.clone()
+            },
+            ActionRules {
+                guardrails: GuardrailPolicy {
+                    tool_guardrails: vec![crate::guardrail::GuardrailSpec {
+                        name: "g".to_owned(),
+                        description: String::new(),
+                        action: crate::guardrail::GuardrailAction::Log,
+                        phrases: Vec::new(),
+                        tools: names(&["A"]),
+                    }],
+                    ..GuardrailPolicy::default()
+                },
                 ..base.clone()
             },
             base,

@@ -18,7 +18,9 @@ use crate::id::AgentId;
 pub use contract::{CONTRACT_BYTES_MAX, TURN_MODE_BYTES_MAX};
 pub use frame::{ANSWER_BLOCK_BYTES_MAX, IDENTITY_BYTES_MAX, PromptInputs, assemble};
 pub use guidance::{GUIDANCE_BYTES_MAX, Guidance, GuidanceFile, GuidanceKind};
-pub use size::{BYTES_PER_TOKEN, DOCUMENT_BYTES_PER_TOKEN, ENTRY_TOKENS, IMAGE_TOKENS, tokens_of};
+pub use size::{
+    BYTES_PER_TOKEN, DOCUMENT_BYTES_PER_TOKEN, ENTRY_TOKENS, IMAGE_TOKENS, WEB_SEARCH_TOKENS, tokens_of,
+};
 pub use window::{WINDOW_BYTES_MAX, WINDOW_ENTRIES_MAX, window_start};
 
 /// How long a block stays unchanged.

@@ -13,13 +13,14 @@ use std::collections::BTreeMap;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
-pub use self::blocks::blocks;
+pub use self::blocks::{Hide, blocks, json};
 use self::patterns::{Pattern, wrapped_patterns};
 pub use self::stream::StreamRedactor;
 
-/// Maximum total size of the patterns of a table that is built for the fastest search. A larger table takes
-/// more memory than it saves time.
-const DENSE_BYTES_MAX: usize = 64 * 1024;
+/// Maximum total size of the patterns of a table that is built for the fastest search. A larger table takes more
+/// memory than it saves time, and for a long value of repeated characters the time to build it grows with the square
+/// of its length.
+const DENSE_BYTES_MAX: usize = 16 * 1024;
 
 /// Finds secrets. The default finds none.
 #[derive(Clone, Default)]
@@ -51,6 +52,17 @@ impl Redactor {
     /// A redactor of these values by name. Values that are too short to be secrets are ignored.
     #[must_use]
     pub fn new(secrets: &BTreeMap<String, String>) -> Self {
+        let pairs = secrets.iter();
+        let pairs: Vec<_> = pairs
+            .map(|(name, value)| (name.as_str(), value.as_str()))
+            .collect();
+        Self::of(&pairs)
+    }
+
+    /// A redactor of named values, of which several may have one name: a secret that was changed may still be
+    /// printed with its former value.
+    #[must_use]
+    pub fn of(secrets: &[(&str, &str)]) -> Self {
         let all = |of: fn(&str, &str) -> Vec<Pattern>| {
             let patterns = secrets.iter().flat_map(|(name, value)| of(name, value));
             Search::new(patterns.collect())
@@ -107,11 +119,15 @@ impl Search {
     fn new(patterns: Vec<Pattern>) -> Option<Self> {
         let longest = patterns.iter().map(|pattern| pattern.bytes.len()).max()?;
         let total: usize = patterns.iter().map(|pattern| pattern.bytes.len()).sum();
-        let kind = (total <= DENSE_BYTES_MAX).then_some(AhoCorasickKind::DFA);
+        let kind = if total <= DENSE_BYTES_MAX {
+            AhoCorasickKind::DFA
+        } else {
+            AhoCorasickKind::ContiguousNFA
+        };
         // The longest first, because one secret may be the beginning of another.
         let automaton = AhoCorasick::builder()
             .match_kind(MatchKind::LeftmostLongest)
-            .kind(kind)
+            .kind(Some(kind))
             .build(patterns.iter().map(|pattern| &pattern.bytes))
             .ok()?;
         Some(Self {

@@ -8,6 +8,7 @@ pub mod present;
 
 pub use self::payload::EventKind;
 use self::payload::{EventBody, Payload};
+use crate::audit::{self, AuditContent};
 use crate::id::{AgentId, Incarnation, PolicyVersion};
 use crate::json::NotCanonical;
 use crate::key::{Digest, RunKey, derived_hash};
@@ -61,6 +62,8 @@ pub struct SealedEvent {
     /// The salted hash of the payload, as in the chain.
     pub payload_hash: Digest,
     pub policy_version: Option<PolicyVersion>,
+    /// What the audit entry says that is written with the event.
+    pub audit: Option<Box<AuditContent>>,
 }
 
 impl SealedEvent {
@@ -80,6 +83,7 @@ impl SealedEvent {
             payload,
             salt,
             payload_hash,
+            audit: audit::content(&draft.body.payload).map(Box::new),
             policy_version: draft.policy_version,
         })
     }
@@ -177,6 +181,7 @@ mod tests {
             round: n,
             text: String::new(),
             tools: Vec::new(),
+            web_searches: Vec::new(),
         });
         SealedEvent::new(draft, Millis(0), None, [7; 32]).expect("canonical")
     }

@@ -74,6 +74,26 @@ impl SandboxScope {
         ]
     }
 
+    /// The scope of a command that may send nothing and change nothing outside the workspace.
+    #[must_use]
+    pub fn confined(&self) -> Self {
+        Self {
+            readable_paths: self.readable_paths.clone(),
+            denied_paths: self.denied_paths.clone(),
+            ..Self::default()
+        }
+    }
+
+    /// The same for a command that may reach the listed hosts.
+    #[must_use]
+    pub fn confined_to_hosts(&self) -> Self {
+        Self {
+            allowed_hosts: self.allowed_hosts.clone(),
+            denied_hosts: self.denied_hosts.clone(),
+            ..self.confined()
+        }
+    }
+
     /// Checks the number and the length of the entries, that hosts are patterns, and that paths can be enforced.
     pub fn check_bounds(&self) -> Result<(), Problem> {
         let bad = |field: &str, message: String, hint: &str| {

@@ -8,14 +8,15 @@ pub use self::tool_error::{DETAILS_BYTES_MAX, ErrorEnvelope, ToolError};
 use crate::blob::{Blob, BlobHash};
 use crate::conversation::{Attachment, Block};
 use crate::failure::truncate_chars;
+use crate::guardrail::GuardrailTrip;
 use crate::id::AgentId;
 use crate::json::{NotCanonical, canonical};
 use crate::key::{ActionBase, ActionParts, DecisionId, Digest, OperationId, RunKey, derived_hash};
 use crate::policy;
+use crate::provenance::{Evidence, Sources};
 use crate::retry::RetryPolicy;
 use crate::time::Millis;
-use crate::tool::Connection;
-use crate::tool::{CallRisk, GateStop};
+use crate::tool::{CallRisk, ChangedEntity, Connection, GateStop};
 
 /// Longest tool name accepted from a model. Registered names are far shorter; an invented name is only
 /// displayed.
@@ -158,6 +159,15 @@ pub struct CallReads {
     /// The constraint that excludes a target: the path or host, and the entry of the list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub constraint: Option<String>,
+    /// The guardrails that the call tripped.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub guardrails: Vec<GuardrailTrip>,
+    /// The untrusted text that names a target, if a person decides about the call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<Evidence>,
+    /// The host of a page that the call reads because untrusted text links to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub linked_site: Option<String>,
 }
 
 /// Identical actions of the same run so far.
@@ -197,6 +207,9 @@ pub struct Action {
     /// The number of failures that were retried.
     #[serde(default, skip_serializing_if = "is_none_yet")]
     pub failures: u32,
+    /// The untrusted sources of its result, once it ended.
+    #[serde(default, skip_serializing_if = "Sources::is_empty")]
+    pub sources: Sources,
 }
 
 /// An approval request for an action.
@@ -273,9 +286,18 @@ pub struct StepResult {
     /// [`crate::tool::REFUSED_CONNECTIONS_MAX`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<Connection>,
+    /// What the action changed, at most [`crate::tool::CHANGED_MAX`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed: Vec<ChangedEntity>,
+    /// What the action wrote to files; none while no limit is set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written_bytes: Option<u64>,
     /// Set if the tool allows a retry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub again: Option<RetryAfter>,
+    /// The untrusted sources of the content.
+    #[serde(default, skip_serializing_if = "Sources::is_empty")]
+    pub sources: Sources,
 }
 
 /// A transient failure that may be retried.

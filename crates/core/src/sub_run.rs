@@ -119,7 +119,7 @@ impl SubRunRequest {
         let agent_id = self.agent_id.clone();
         CallFacts {
             targets: vec![Target::Agent { agent_id }],
-            command: None,
+            ..CallFacts::default()
         }
     }
 

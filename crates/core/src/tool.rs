@@ -2,15 +2,20 @@
 //! a run for which a tool may be used.
 
 mod capability;
+mod changed;
 mod connection;
 pub mod contract;
 pub mod gate;
 pub mod invocation;
 pub mod quota;
 pub mod risk;
+pub mod wire;
 
 pub use self::capability::{AgentAccessScope, AgentCapability, Capability, EnvironmentCapability};
-pub use self::connection::{Connection, ConnectionVerdict, REFUSED_CONNECTIONS_MAX, refused_connections};
+pub use self::changed::{CHANGED_MAX, ChangedEntity, EntityLink, EntityRelation};
+pub use self::connection::{
+    Connection, ConnectionVerdict, REFUSED_CONNECTIONS_MAX, reached_hosts, refused_connections,
+};
 pub use self::contract::{
     ContractDocument, ContractError, ContractMismatch, FactKind, IdempotencyStrategy, RegisteredTool,
     ScopeRule, SideEffects, ToolContract, ToolContracts,
@@ -19,7 +24,16 @@ pub use self::gate::{GateQuery, GateStop};
 pub use self::invocation::{CallContext, CallEnd, CallRecord, ToolInvocation};
 pub use self::quota::{QuotaReads, QuotaUse, ToolQuota};
 pub use self::risk::{CallRisk, RiskRegistry, ToolRiskClassification};
+pub use self::wire::{AgentToolResult, ToolResultStatus};
 use crate::cause::MessageOrigin;
+
+/// The search of the web that a model's provider performs while it writes a reply. It is never called: the
+/// request offers it, and the reply contains what was searched.
+pub const WEB_SEARCH: &str = "WebSearch";
+
+/// How often a provider may search for one request. Five queries answer most questions, and providers charge
+/// about a cent for each.
+pub const WEB_SEARCHES_MAX: u32 = 5;
 
 string_enum! {
     /// The risk tier of a tool.
@@ -109,7 +123,7 @@ mod tests {
                 ..Cause::default()
             };
             // A message that is absorbed later does not change why the run was started.
-            let machine = RunMachine::new(run, "m".to_owned(), 1).caused_by([&cause, &Cause::default()]);
+            let machine = RunMachine::new(run, "m".to_owned(), 1).caused_by(&cause);
             assert_eq!(machine.wake_reason, expected);
         }
     }

@@ -16,7 +16,7 @@ pub use self::eligibility::{
 };
 pub use self::hold::{BrakeSet, DelayKind, Hold, HoldCode, ModelHold, holds};
 pub use self::outcome::WakeOutcome;
-pub use self::wait::{SET_BACK_MS, Suspension, Wait, WaitKind, is_set_back};
+pub use self::wait::{SET_BACK_MS, StoredWait, Suspension, Wait, WaitKind, is_set_back};
 use crate::key::RunKey;
 use crate::time::Millis;
 

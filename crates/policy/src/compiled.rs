@@ -50,6 +50,12 @@ impl EffectivePolicy {
         }
     }
 
+    /// Whether its head admits a call with this kind of target.
+    pub(crate) fn may_match(&self, names: &EntityNames, call: CallNames<'_>, kind: ResourceKind) -> bool {
+        let (principal, action) = (names.agent(call.agent), names.action(call.tool));
+        may_match_scope(&self.policy, &principal, &action) && may_match_resource(&self.policy, names, kind)
+    }
+
     /// Whether its head names hosts, such as `resource is Host`.
     pub(crate) fn names_hosts(&self, names: &EntityNames) -> bool {
         self.policy.resource_constraint() != ResourceConstraint::Any
@@ -71,8 +77,6 @@ pub(crate) struct Answer {
 #[derive(Debug)]
 pub(crate) struct Compiled {
     pub(crate) policies: Vec<EffectivePolicy>,
-    /// Whether a refused file has no earlier version.
-    pub(crate) is_incomplete: bool,
     slices: Mutex<BTreeMap<String, Arc<Slice>>>,
 }
 
@@ -91,10 +95,9 @@ struct Part {
 }
 
 impl Compiled {
-    pub(crate) const fn new(policies: Vec<EffectivePolicy>, is_incomplete: bool) -> Self {
+    pub(crate) const fn new(policies: Vec<EffectivePolicy>) -> Self {
         Self {
             policies,
-            is_incomplete,
             slices: Mutex::new(BTreeMap::new()),
         }
     }

@@ -7,8 +7,8 @@ use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::inference::InferencePermissions;
 use wakeful_core::key::{Digest, derived_hash};
 use wakeful_core::policy::{
-    ActionRules, HostDecision, PolicyEffect, PolicyFiles, PolicyQuery, PolicyVerdict, RuleName, Target,
-    unsafe_target,
+    ActionRules, HostDecision, PathDecisions, PolicyEffect, PolicyFiles, PolicyQuery, PolicyVerdict,
+    RuleName, Target, unsafe_target,
 };
 use wakeful_ports::policy::Policy;
 
@@ -198,11 +198,10 @@ impl PolicyEngine {
             }
         }
         let is_registered = self.tools.registered.contains(query.tool);
-        let compiled = self.compiled(query.agent_id, query.rules, snapshot)?;
-        if compiled.is_incomplete {
-            let message = "a policy file is invalid and has no earlier version";
-            return Err(message.to_owned());
+        if snapshot.written.is_incomplete() {
+            return Err(incomplete(&snapshot.written));
         }
+        let compiled = self.compiled(query.agent_id, query.rules, snapshot)?;
         let slice = self.slice(&compiled, query, is_included)?;
         let requests = requests(&self.names, query, &targets, is_registered)?;
         let answers = requests.iter().enumerate().map(|(index, request)| {
@@ -227,7 +226,7 @@ impl PolicyEngine {
         Ok(Arc::new(slice))
     }
 
-    fn written(&self, agent: &AgentId) -> WrittenPolicies {
+    pub(crate) fn written(&self, agent: &AgentId) -> WrittenPolicies {
         let folders = self.folders.as_ref();
         folders.map(|folders| folders.current(agent)).unwrap_or_default()
     }
@@ -285,13 +284,27 @@ impl PolicyEngine {
                 text: policy.text.clone(),
             });
         }
-        let built = Arc::new(Compiled::new(policies, written.is_incomplete()));
+        let built = Arc::new(Compiled::new(policies));
         if compiled.len() >= COMPILED_MAX {
             compiled.clear();
         }
         compiled.insert(key, Arc::clone(&built));
         Ok(built)
     }
+}
+
+/// Which file is refused and has no earlier version.
+fn incomplete(written: &WrittenPolicies) -> String {
+    let mut problems = written.global.problems.iter().chain(&written.agent.problems);
+    problems.next().map_or_else(
+        || "a policy file is invalid".to_owned(),
+        |problem| {
+            format!(
+                "the policy file {} is invalid (line {})",
+                problem.file, problem.line
+            )
+        },
+    )
 }
 
 /// The written policies at one moment, with the version of everything that a verdict depends on.
@@ -313,6 +326,10 @@ impl Policy for PolicyEngine {
 
     fn decide_host(&self, call: &PolicyQuery<'_>, host: &Target) -> HostDecision {
         self.judge_host(call, host)
+    }
+
+    fn decide_paths(&self, call: &PolicyQuery<'_>, paths: &[Target]) -> PathDecisions {
+        self.judge_paths(call, paths)
     }
 
     fn version(&self, agent: &AgentId, rules: &ActionRules) -> PolicyVersion {

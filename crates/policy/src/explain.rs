@@ -123,8 +123,8 @@ fn other_rules(query: &PolicyQuery<'_>) -> Vec<(String, ActionRules)> {
             others.push((change, other));
         }
     };
-    without("a run that you start yourself".to_owned(), &|other| {
-        other.external_cause_policy = None;
+    without("a run without untrusted data".to_owned(), &|other| {
+        other.foreign_targets = None;
     });
     without("a run that is not read-only".to_owned(), &|other| {
         other.is_read_only = false

@@ -1,12 +1,14 @@
 //! The policy files of a home: `policy/*.cedar` for all agents, `agents/NAME/policy/*.cedar` for one.
 //!
 //! The files are compared by their metadata whenever policies are used, so a change applies to the next call
-//! without a timer. A file that is invalid leaves its last valid policies in force and is reported.
+//! without a timer. A file that is invalid leaves its last valid policies in force and is reported. A process that
+//! starts later finds them in the copies of [`LastValid`].
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime};
 
@@ -15,6 +17,7 @@ use wakeful_core::key::Digest;
 use wakeful_core::policy::{PolicyFileHash, PolicyFiles};
 
 use crate::document::{FILE_BYTES_MAX, POLICIES_MAX, PolicyParser, PolicyProblem, WrittenPolicy};
+use crate::last_valid::LastValid;
 
 /// Maximum number of files of one folder. The metadata of each is read for every decision.
 pub const FILES_MAX: usize = 32;
@@ -28,6 +31,9 @@ const SETTLED: Duration = Duration::from_millis(50);
 
 /// The name of a policy folder in the home, and in the folder of an agent.
 const FOLDER: &str = "policy";
+
+/// The folder in the home with the last valid version of each file.
+const LAST_VALID: &str = "policy-last-valid";
 
 /// The policies of one folder.
 #[derive(Debug, Default)]
@@ -83,6 +89,7 @@ pub struct PolicyFolders {
     /// Made when the first file is read, because most homes have none.
     parser: OnceLock<Result<PolicyParser, PolicyProblem>>,
     folders: Mutex<BTreeMap<PathBuf, Folder>>,
+    is_keeping: AtomicBool,
 }
 
 /// The identity and the version of a file: inode, size, time of modification and of the last change.
@@ -95,6 +102,15 @@ struct Folder {
     /// The last valid version of each file.
     files: BTreeMap<String, PolicyFile>,
     policies: Arc<FolderPolicies>,
+}
+
+/// Where the files of a folder come from.
+struct Source<'a> {
+    path: &'a Path,
+    /// What the names of files of an agent begin with.
+    prefix: &'a str,
+    last_valid: LastValid,
+    folders: &'a PolicyFolders,
 }
 
 #[derive(Debug)]
@@ -111,7 +127,22 @@ impl PolicyFolders {
             tools,
             parser: OnceLock::new(),
             folders: Mutex::new(BTreeMap::new()),
+            is_keeping: AtomicBool::new(false),
         }
+    }
+
+    /// Keeps a copy of each valid file from now on, for the next process.
+    pub fn keep_last_valid(&self) {
+        self.is_keeping.store(true, Ordering::Relaxed);
+    }
+
+    fn last_valid(&self, agent: Option<&AgentId>) -> LastValid {
+        let folder = self.home.join(LAST_VALID);
+        let folder = match agent {
+            None => folder.join("all"),
+            Some(agent) => folder.join("agents").join(agent.as_str()),
+        };
+        LastValid::new(folder, self.is_keeping.load(Ordering::Relaxed))
     }
 
     /// The parser of the policies.
@@ -146,9 +177,22 @@ impl PolicyFolders {
         let folder = folders.entry(path.clone()).or_default();
         if !folder.is_current() {
             let prefix = if agent.is_some() { "agent/" } else { "" };
-            folder.reload(&path, prefix, self);
+            let source = Source {
+                path: &path,
+                prefix,
+                last_valid: self.last_valid(agent),
+                folders: self,
+            };
+            folder.reload(&source);
         }
         Arc::clone(&folder.policies)
+    }
+}
+
+impl Source<'_> {
+    /// How a file is named to people.
+    fn label(&self, name: &str) -> String {
+        format!("{}{name}", self.prefix)
     }
 }
 
@@ -159,7 +203,8 @@ impl Folder {
             .is_some_and(|stamps| stamps.iter().all(|(path, seen)| stamp(path) == *seen))
     }
 
-    fn reload(&mut self, path: &Path, prefix: &str, folders: &PolicyFolders) {
+    fn reload(&mut self, source: &Source<'_>) {
+        let (path, prefix) = (source.path, source.prefix);
         #[expect(
             clippy::disallowed_methods,
             reason = "it is compared with modification times, which come from the file system"
@@ -183,14 +228,15 @@ impl Folder {
         let names = found.unwrap_or_else(|| self.files.keys().cloned().collect());
         let mut is_incomplete = false;
         self.files.retain(|name, _| names.contains(name));
+        source.last_valid.retain(&names);
         for name in names {
             let file = path.join(&name);
             stamps.push((file.clone(), stamp(&file)));
             if stamps.first().is_some_and(|(_, folder)| folder.is_none()) {
                 continue;
             }
-            let label = format!("{prefix}{name}");
-            if let Err(refused) = self.read(&file, &name, &label, folders) {
+            if let Err(refused) = self.read(&file, &name, source) {
+                self.recall(&name, source);
                 is_incomplete |= !self.files.contains_key(&name);
                 problems.push(refused);
             }
@@ -208,13 +254,8 @@ impl Folder {
     }
 
     /// Reads one file, unless it is the version in force.
-    fn read(
-        &mut self,
-        file: &Path,
-        name: &str,
-        label: &str,
-        folders: &PolicyFolders,
-    ) -> Result<(), PolicyProblem> {
+    fn read(&mut self, file: &Path, name: &str, source: &Source<'_>) -> Result<(), PolicyProblem> {
+        let label = &source.label(name);
         let bytes = match read_bounded(file) {
             Ok(bytes) => bytes,
             Err(error) => return Err(problem(label, &format!("could not be read: {error}"))),
@@ -232,9 +273,28 @@ impl Folder {
         let Ok(text) = String::from_utf8(bytes) else {
             return Err(problem(label, "is not UTF-8"));
         };
-        let policies = folders.parser()?.parse(label, &text)?;
+        let policies = source.folders.parser()?.parse(label, &text)?;
+        source.last_valid.keep(name, &text);
         self.files.insert(name.to_owned(), PolicyFile { hash, policies });
         Ok(())
+    }
+
+    /// Puts the copy of an invalid file in force, unless this process knows a valid version.
+    fn recall(&mut self, name: &str, source: &Source<'_>) {
+        if self.files.contains_key(name) {
+            return;
+        }
+        let Some(text) = source.last_valid.text(name) else {
+            return;
+        };
+        let parsed = source
+            .folders
+            .parser()
+            .and_then(|parser| parser.parse(&source.label(name), &text));
+        if let Ok(policies) = parsed {
+            let hash = Digest::of(text.as_bytes());
+            self.files.insert(name.to_owned(), PolicyFile { hash, policies });
+        }
     }
 
     fn publish(&mut self, prefix: &str, problems: Vec<PolicyProblem>, is_incomplete: bool) {
@@ -298,7 +358,7 @@ fn list(path: &Path, prefix: &str) -> Result<Option<Vec<String>>, PolicyProblem>
 }
 
 /// Reads a regular file, and one byte more than allowed so that the parser refuses a larger one.
-fn read_bounded(path: &Path) -> std::io::Result<Vec<u8>> {
+pub(crate) fn read_bounded(path: &Path) -> std::io::Result<Vec<u8>> {
     if !std::fs::metadata(path)?.is_file() {
         return Err(std::io::Error::other("it is not a regular file"));
     }

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::sync::{Mutex, PoisonError};
 
 use cedar_policy::{ParseErrors, Policy};
-use wakeful_core::policy::{ActionRules, ExternalCausePolicy, PermissionMode, RuleName};
+use wakeful_core::policy::{ActionRules, PermissionMode, RuleName};
 use wakeful_core::sub_run::START_RUN;
 
 use crate::document::PolicyKind;
@@ -69,13 +69,6 @@ pub(crate) fn generate(
         to.forbid_tool(RuleName::DeniedTool, tool, "");
     }
     to.may_start(&rules.may_start);
-    match rules.external_cause_policy {
-        Some(ExternalCausePolicy::Deny) => {
-            to.forbid(RuleName::ExternalCause, "action", PLAIN);
-        }
-        Some(ExternalCausePolicy::Ask) => to.ask(RuleName::ExternalCause, "action", PLAIN),
-        Some(ExternalCausePolicy::Allow) | None => {}
-    }
     if rules.is_read_only {
         to.forbid(RuleName::ReadOnlyRun, "action", CHANGES_SOMETHING);
     }
@@ -89,8 +82,6 @@ pub(crate) fn generate(
     to.preset(rules.mode);
     to.policies
 }
-
-const PLAIN: &str = "when { context.class == \"plain\" }";
 
 /// A read-only run may read, connect to hosts, start runs that are read-only too, and run commands, because
 /// the sandbox makes the workspace read-only for them.

@@ -20,6 +20,7 @@ impl PolicyEngine {
         let facts = CallFacts {
             targets: vec![host.clone()],
             command: call.facts.command.clone(),
+            ..CallFacts::default()
         };
         let query = PolicyQuery {
             facts: &facts,

@@ -34,6 +34,8 @@ pub struct ImportPaths {
     pub user_home: String,
     /// The folder of the project, for `./` and for patterns without a root.
     pub project: String,
+    /// The name of the file, for the questions of imported policies.
+    pub file: String,
 }
 
 /// The result of an import.
@@ -45,6 +47,8 @@ pub struct Import {
     pub count: usize,
     /// The entries that could not be expressed, with the reason.
     pub refused: Vec<(String, String)>,
+    /// What imported entries do not cover, for people.
+    pub notes: Vec<String>,
 }
 
 /// Converts lists to policies over these tools.
@@ -70,6 +74,7 @@ pub fn import(
         tools,
     };
     let mut done = Import::default();
+    let (mut restricts_paths, mut restricts_commands) = (false, false);
     for (list, entries) in [
         (ImportedList::Deny, &lists.deny),
         (ImportedList::Ask, &lists.ask),
@@ -80,12 +85,36 @@ pub fn import(
                 Ok(policies) => {
                     done.text.push_str(&policies);
                     done.count += 1;
+                    if list != ImportedList::Allow {
+                        restricts_paths |= names_paths(entry);
+                        restricts_commands |= entry.starts_with("Bash(");
+                    }
                 }
                 Err(reason) => done.refused.push((entry.clone(), reason)),
             }
         }
     }
+    if restricts_paths {
+        done.notes.push(PATHS_NOTE.to_owned());
+    }
+    if restricts_commands {
+        done.notes.push(COMMANDS_NOTE.to_owned());
+    }
     Ok(done)
+}
+
+/// What a policy on paths does not cover.
+const PATHS_NOTE: &str = "policies on paths do not apply to commands, so `cat .env` can still read a denied file; \
+    `wakeful agent set AGENT --deny-path PATH` hides a path from commands and file tools";
+
+/// What a policy on the beginning of a command does not cover.
+const COMMANDS_NOTE: &str = "a policy on a command matches only its beginning, so `true; curl x` is not matched by \
+    `Bash(curl:*)`; hosts and paths that the sandbox does not allow stay out of reach";
+
+/// Whether an entry is about paths.
+fn names_paths(entry: &str) -> bool {
+    let name = entry.split_once('(').map_or(entry, |(name, _)| name);
+    !matches!(name, "Bash" | "WebFetch")
 }
 
 struct Importer<'a> {
@@ -140,12 +169,15 @@ impl Importer<'_> {
             .map(|tool| self.names.action(tool).to_string())
             .collect();
         let action = actions.join(", ");
+        let shown: String = entry.chars().filter(|c| !c.is_control()).take(150).collect();
         let (head, word) = match list {
             ImportedList::Allow => (String::new(), "permit"),
-            ImportedList::Ask => ("@ask(\"imported\")\n".to_owned(), "forbid"),
+            ImportedList::Ask => {
+                let reason = format!("imported from {}: {shown}", self.paths.file);
+                (format!("@ask({})\n", self.names.quoted(&reason)), "forbid")
+            }
             ImportedList::Deny => (String::new(), "forbid"),
         };
-        let shown: String = entry.chars().filter(|c| !c.is_control()).take(150).collect();
         let mut text = String::new();
         let _infallible = write!(
             text,
@@ -208,7 +240,9 @@ impl Importer<'_> {
     }
 
     fn path(&self, list: ImportedList, pattern: &str) -> Result<String, String> {
-        let ImportPaths { user_home, project } = self.paths;
+        let ImportPaths {
+            user_home, project, ..
+        } = self.paths;
         let full = if let Some(rest) = pattern.strip_prefix("//") {
             format!("/{rest}")
         } else if let Some(rest) = pattern.strip_prefix("~/") {
@@ -228,7 +262,12 @@ impl Importer<'_> {
         let matches = match stars {
             None => format!("resource.path == {}", self.names.quoted(fixed)),
             // `/**` matches the folder's contents at every depth, as `*` does in Cedar.
-            Some("*" | "*/*") if fixed.ends_with('/') => format!("resource.path like {}", self.like(fixed)),
+            // It also matches the folder itself, which is what a list or a search of the folder names.
+            Some("*" | "*/*") if fixed.len() > 1 && fixed.ends_with('/') => format!(
+                "(resource.path == {} || resource.path like {})",
+                self.names.quoted(fixed.trim_end_matches('/')),
+                self.like(fixed)
+            ),
             // A single star does not cross folders, which Cedar cannot express: only a denial may be broader.
             Some(_) if list == ImportedList::Allow => {
                 return Err("only `/**` at the end is supported in a path that is allowed".to_owned());

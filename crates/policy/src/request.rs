@@ -121,7 +121,8 @@ pub(crate) fn requests(
     let acts_on_nothing = targets
         .iter()
         .all(|target| matches!(target, Target::Secret { .. }));
-    let call = acts_on_nothing.then(|| build(None));
+    // Nor are the hosts that a command asks for: what it does is not limited to them.
+    let call = (acts_on_nothing || query.facts.has_requests).then(|| build(None));
     let targets = targets.iter().map(|target| build(Some(target)));
     targets.chain(call).collect()
 }
@@ -141,7 +142,7 @@ fn context(query: &PolicyQuery<'_>, is_registered: bool) -> Result<Context, Stri
         ),
         ("is_registered", flag(is_registered)),
         ("is_read_only", flag(rules.is_read_only)),
-        ("has_external_cause", flag(rules.external_cause_policy.is_some())),
+        ("has_untrusted_data", flag(rules.foreign_targets.is_some())),
     ];
     if let CallFacts {
         command: Some(command),

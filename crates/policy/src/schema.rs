@@ -23,7 +23,7 @@ type CallContext = {
     sandbox_level: Long,
     is_registered: Bool,
     is_read_only: Bool,
-    has_external_cause: Bool,
+    has_untrusted_data: Bool,
     command?: Command
 };
 ";

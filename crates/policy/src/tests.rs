@@ -4,18 +4,19 @@ use std::path::Path;
 use proptest::prelude::*;
 use wakeful_core::id::AgentId;
 use wakeful_core::policy::{
-    ActionRules, CallFacts, CommandFact, ExternalCausePolicy, HostScope, PathAccess, PathScope,
+    ActionRules, CallFacts, CommandFact, ForeignTargetPolicy, HostScope, PathAccess, PathScope,
     PermissionMode, PolicyEffect, PolicyQuery, RuleName, Target,
 };
 use wakeful_core::step::EffectClass;
 use wakeful_core::sub_run::START_RUN;
 use wakeful_core::tool::RiskLevel;
 
-use crate::{PolicyEngine, PolicyParser, ToolRegistry};
+use crate::{Judgement, PolicyEngine, PolicyParser, ToolRegistry};
 
 mod explain;
 mod files;
 mod host;
+mod path;
 
 pub(crate) const TOOLS: [&str; 6] = [
     "ExecCommand",
@@ -104,19 +105,21 @@ impl Call {
     }
 
     pub(crate) fn judged(&self, engine: &PolicyEngine) -> (PolicyEffect, String) {
-        let agent_id = AgentId::parse("main").expect("an id");
-        let verdict = engine
-            .judge(&PolicyQuery {
-                agent_id: &agent_id,
-                tool: &self.tool,
-                rules: &self.rules,
-                facts: &self.facts,
-                class: self.class,
-                risk: RiskLevel::Medium,
-                sandbox_level: self.sandbox_level,
-            })
-            .verdict;
+        let verdict = self.judgement(engine).verdict;
         (verdict.effect, verdict.rule)
+    }
+
+    fn judgement(&self, engine: &PolicyEngine) -> Judgement {
+        let agent_id = AgentId::parse("main").expect("an id");
+        engine.judge(&PolicyQuery {
+            agent_id: &agent_id,
+            tool: &self.tool,
+            rules: &self.rules,
+            facts: &self.facts,
+            class: self.class,
+            risk: RiskLevel::Medium,
+            sandbox_level: self.sandbox_level,
+        })
     }
 }
 
@@ -276,29 +279,16 @@ fn lists_of_tools_and_agents_deny_and_ask() {
 }
 
 #[test]
-fn runs_with_an_external_cause_ask_before_plain_actions_by_default() {
-    let engine = engine();
-    let under = |policy, asked: &[&str]| ActionRules {
-        external_cause_policy: policy,
-        asked: names(asked),
-        ..ActionRules::default()
+fn a_command_with_hosts_is_also_judged_as_a_call() {
+    let (_home, engine) = with_policies("forbid (principal, action, resource is Call);");
+    let host = Target::Host {
+        host: "a.example".to_owned(),
+        port: 443,
+        scope: HostScope::Allowed,
     };
-    let plain = |policy, asked: &[&str]| Call::command("ls").under(&under(policy, asked)).judged(&engine);
-    assert_eq!(plain(None, &[]).0, Permit, "the operator's own run");
-    let (ask, deny) = (Some(ExternalCausePolicy::Ask), Some(ExternalCausePolicy::Deny));
-    assert_eq!(
-        plain(ask, &["ExecCommand"]),
-        verdict(Ask, RuleName::ExternalCause)
-    );
-    assert_eq!(
-        plain(deny, &["ExecCommand"]),
-        verdict(Deny, RuleName::ExternalCause)
-    );
-    assert_eq!(plain(Some(ExternalCausePolicy::Allow), &[]).0, Permit);
-    for class in [EffectClass::Internal, EffectClass::Idempotent, EffectClass::Saga] {
-        let call = Call::new("journal_create_task", class).under(&under(deny, &[]));
-        assert_eq!(call.judged(&engine).0, Permit, "{class:?}");
-    }
+    let mut call = Call::command("ls").with(host);
+    call.facts.has_requests = true;
+    assert_eq!(call.judged(&engine).0, Deny);
 }
 
 #[test]
@@ -427,26 +417,19 @@ fn the_generated_policies_are_valid_and_few() {
     let parser = PolicyParser::new(&names(&TOOLS)).expect("a parser");
     let agent = AgentId::parse("main").expect("an id");
     for mode in PermissionMode::ALL {
-        for external_cause_policy in [
-            None,
-            Some(ExternalCausePolicy::Ask),
-            Some(ExternalCausePolicy::Deny),
-        ] {
-            let rules = ActionRules {
-                mode,
-                external_cause_policy,
-                is_read_only: true,
-                denied: names(&["WebFetch"]),
-                asked: names(&["ReadFile"]),
-                may_start: names(&["b", "c"]),
-                ..ActionRules::default()
-            };
-            let effective = engine().effective(&agent, &rules).expect("policies");
-            assert!(effective.len() < 15);
-            for policy in effective {
-                let checked = parser.parse("generated", &policy.text);
-                assert!(checked.is_ok(), "{checked:?}\n{}", policy.text);
-            }
+        let rules = ActionRules {
+            mode,
+            is_read_only: true,
+            denied: names(&["WebFetch"]),
+            asked: names(&["ReadFile"]),
+            may_start: names(&["b", "c"]),
+            ..ActionRules::default()
+        };
+        let effective = engine().effective(&agent, &rules).expect("policies");
+        assert!(effective.len() < 15);
+        for policy in effective {
+            let checked = parser.parse("generated", &policy.text);
+            assert!(checked.is_ok(), "{checked:?}\n{}", policy.text);
         }
     }
 }

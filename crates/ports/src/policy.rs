@@ -3,7 +3,7 @@
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::inference::InferencePermissions;
 use wakeful_core::policy::{
-    ActionRules, HostDecision, PolicyFiles, PolicyQuery, PolicyVerdict, RuleDefaults, Target,
+    ActionRules, HostDecision, PathDecisions, PolicyFiles, PolicyQuery, PolicyVerdict, RuleDefaults, Target,
 };
 
 /// Decides whether an action is allowed. Must not block, because it is called between a reply and its
@@ -16,6 +16,12 @@ pub trait Policy: Send + Sync + 'static {
     /// what the agent's lists say about it.
     fn decide_host(&self, _call: &PolicyQuery<'_>, _host: &Target) -> HostDecision {
         HostDecision::AsListed
+    }
+
+    /// Returns what the policies say about paths that a running call finds in a folder. Without paths it says
+    /// whether policies restrict any.
+    fn decide_paths(&self, _call: &PolicyQuery<'_>, _paths: &[Target]) -> PathDecisions {
+        PathDecisions::Unrestricted
     }
 
     /// Returns the version of everything that [`Self::decide`] depends on besides the query's facts: with

@@ -2,19 +2,23 @@
 
 use std::future::Future;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use wakeful_core::blob::Blob;
-use wakeful_core::conversation::{Attachment, ToolSpec};
+use wakeful_core::conversation::{Attachment, ToolCall, ToolSpec};
+use wakeful_core::hook::{HookEvent, HookVerdict};
 use wakeful_core::id::AgentId;
-use wakeful_core::key::OperationId;
-use wakeful_core::policy::{CallFacts, HostDecision, Target};
+use wakeful_core::key::{OperationId, RunKey};
+use wakeful_core::policy::{CallFacts, HostDecision, PathDecisions, Target};
+use wakeful_core::provenance::Sources;
 use wakeful_core::retry::RetryPolicy;
+use wakeful_core::sandbox_policy::TOOL_EXECUTION_MS_MAX;
 use wakeful_core::sandbox_scope::SandboxScope;
 use wakeful_core::step::{EffectClass, RetryAfter, ToolError};
 use wakeful_core::sub_run::START_RUN;
 use wakeful_core::time::Millis;
-use wakeful_core::tool::{AgentAccessScope, RiskLevel, ToolContract, ToolRiskClassification};
+use wakeful_core::tool::{AgentAccessScope, ChangedEntity, RiskLevel, ToolContract, ToolRiskClassification};
 
 /// One action to perform. Its arguments have passed [`ToolHost::check`].
 #[derive(Debug, Clone, PartialEq)]
@@ -23,6 +27,8 @@ pub struct ToolRequest {
     pub operation_id: OperationId,
     pub tool: String,
     pub input: Value,
+    /// The run that requested it, for people; none outside of a run.
+    pub run_key: Option<RunKey>,
     /// The agent that requested it.
     pub agent_id: AgentId,
     pub at: Millis,
@@ -32,12 +38,19 @@ pub struct ToolRequest {
     pub scope: SandboxScope,
     /// What the policies say about hosts that the action connects to.
     pub hosts: HostPolicy,
+    /// What the policies say about paths that the action finds in a folder.
+    pub paths: PathPolicy,
     /// Which categories of the journal the agent may use.
     pub access: AgentAccessScope,
     /// Whether the run may change nothing: its commands cannot write in the workspace.
     pub is_read_only: bool,
+    /// Whether the run has read untrusted data and the operator did not name the action. Its commands get a
+    /// `HOME` of their own.
+    pub is_untrusted: bool,
     /// Receives the output while the action runs.
     pub output: OutputSink,
+    /// Counts what it writes to files.
+    pub written: WriteMeter,
 }
 
 impl ToolRequest {
@@ -48,15 +61,61 @@ impl ToolRequest {
             operation_id,
             tool: tool.to_owned(),
             input,
+            run_key: None,
             agent_id,
             at: Millis(0),
             grant: CallGrant::default(),
             scope: SandboxScope::default(),
             hosts: HostPolicy::default(),
+            paths: PathPolicy::default(),
             access: AgentAccessScope::everything(),
             is_read_only: false,
+            is_untrusted: false,
             output: OutputSink::default(),
+            written: WriteMeter::default(),
         }
+    }
+}
+
+/// Counts the bytes that an action writes to files, within a maximum if the budget has one.
+#[derive(Debug, Clone, Default)]
+pub struct WriteMeter {
+    max: Option<u64>,
+    bytes: Arc<AtomicU64>,
+}
+
+impl WriteMeter {
+    /// A meter that admits at most this many bytes.
+    #[must_use]
+    pub fn new(max: Option<u64>) -> Self {
+        Self {
+            max,
+            bytes: Arc::default(),
+        }
+    }
+
+    /// How many bytes may still be written.
+    #[must_use]
+    pub fn room(&self) -> u64 {
+        self.max.map_or(u64::MAX, |max| max.saturating_sub(self.bytes()))
+    }
+
+    /// Counts bytes.
+    pub fn add(&self, bytes: u64) {
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// The bytes that were counted.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+}
+
+/// What is counted is not part of what a request asks for.
+impl PartialEq for WriteMeter {
+    fn eq(&self, other: &Self) -> bool {
+        self.max == other.max
     }
 }
 
@@ -111,6 +170,47 @@ impl std::fmt::Debug for HostPolicy {
 
 /// The policies are not part of what a request asks for, so all are equal.
 impl PartialEq for HostPolicy {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+/// Decides on paths that an action finds in a folder while it runs. It must not block. Without a policy the scope
+/// of the tool decides alone.
+#[derive(Clone, Default)]
+pub struct PathPolicy(Option<Arc<DecidePaths>>);
+
+type DecidePaths = dyn Fn(&[Target]) -> PathDecisions + Send + Sync;
+
+impl PathPolicy {
+    /// A policy that calls a function for the paths of a folder.
+    pub fn new(decide: impl Fn(&[Target]) -> PathDecisions + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(decide)))
+    }
+
+    /// Whether a policy restricts paths, so that each must be decided on.
+    #[must_use]
+    pub fn is_restricting(&self) -> bool {
+        self.decide(&[]) != PathDecisions::Unrestricted
+    }
+
+    /// Decides on paths.
+    #[must_use]
+    pub fn decide(&self, paths: &[Target]) -> PathDecisions {
+        self.0
+            .as_ref()
+            .map_or(PathDecisions::Unrestricted, |decide| decide(paths))
+    }
+}
+
+impl std::fmt::Debug for PathPolicy {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PathPolicy").finish_non_exhaustive()
+    }
+}
+
+/// The policies are not part of what a request asks for, so all are equal.
+impl PartialEq for PathPolicy {
     fn eq(&self, _: &Self) -> bool {
         true
     }
@@ -172,12 +272,14 @@ pub struct ToolOutcome {
     pub blobs: Vec<Blob>,
     /// Images that the model sees with `content`, stored in the same transcript entry.
     pub images: Vec<Attachment>,
+    /// What the action changed, as far as the tool knows; at most [`wakeful_core::tool::CHANGED_MAX`]. A command does not know.
+    pub changed: Vec<ChangedEntity>,
     /// Set if the failure was transient and nothing was done.
     pub retry_after: Option<RetryAfter>,
 }
 
 /// The time that a tool may take unless it has limits of its own.
-pub const TOOL_MS_MAX: u64 = 30_000;
+pub const TOOL_MS_MAX: u64 = TOOL_EXECUTION_MS_MAX;
 
 /// The code of an action that did not begin, because [`StopSignal::start_forbidden`] resolved while it
 /// waited for a slot. Nothing was done, so it can be postponed.
@@ -200,6 +302,33 @@ pub trait StopSignal: Send + Sync + 'static {
     fn start_allowed(&self) -> impl Future<Output = ()> + Send {
         std::future::ready(())
     }
+}
+
+/// The event for which hooks run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HookRequest {
+    pub agent_id: AgentId,
+    pub event: HookEvent,
+    /// The tool of a call.
+    pub tool: Option<String>,
+    /// What each hook receives as JSON. The field `tool_input` has the arguments of a call.
+    pub payload: Map<String, Value>,
+    /// The time that all of them may take together.
+    pub time_ms: u64,
+}
+
+/// The field of [`HookRequest::payload`] that a hook may change.
+pub const TOOL_INPUT: &str = "tool_input";
+
+/// One hook that ran.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HookRun {
+    /// Its command or address.
+    pub hook: String,
+    /// The file that defines it.
+    pub source: String,
+    pub verdict: HookVerdict,
+    pub duration_ms: u64,
 }
 
 /// Registers tools and performs their actions.
@@ -265,6 +394,11 @@ pub trait ToolHost: Send + Sync + 'static {
         None
     }
 
+    /// Returns the untrusted sources of a call's result: what the call read or could read from outside.
+    fn sources(&self, _call: &ToolCall, _content: &str, _scope: &SandboxScope) -> Sources {
+        Sources::none()
+    }
+
     /// Checks the arguments of a registered tool without side effects.
     fn check(&self, tool: &str, input: &Value) -> Result<(), ToolError>;
 
@@ -276,6 +410,17 @@ pub trait ToolHost: Send + Sync + 'static {
 
     /// Performs an action. It ends early when `stop` resolves, and never leaves a process behind.
     fn perform(&self, act: ToolRequest, stop: impl StopSignal) -> impl Future<Output = ToolOutcome> + Send;
+
+    /// Returns whether hooks may run for an event of an agent. It is asked before every call, so it must be fast.
+    fn has_hooks(&self, _agent_id: &AgentId, _event: HookEvent) -> bool {
+        false
+    }
+
+    /// Runs the hooks of the operator for one event, in order, until one blocks. Each gets the arguments that the
+    /// one before it changed. No process is left behind, also when the future is dropped.
+    fn run_hooks(&self, _request: HookRequest) -> impl Future<Output = Vec<HookRun>> + Send {
+        std::future::ready(Vec::new())
+    }
 
     /// Removes what an interrupted action left behind, in particular running processes. Called before an
     /// unknown outcome is recorded, so that nothing changes any more when a person investigates.

@@ -72,7 +72,11 @@ impl FirstEntry {
 fn text(blocks: &[Block]) -> String {
     let texts = blocks.iter().filter_map(|block| match block {
         Block::Text { text } => Some(text.as_str()),
-        Block::ToolUse(_) | Block::Thinking { .. } | Block::Attachment(_) | Block::ToolResult { .. } => None,
+        Block::ToolUse(_)
+        | Block::Thinking { .. }
+        | Block::WebSearch(_)
+        | Block::Attachment(_)
+        | Block::ToolResult { .. } => None,
     });
     texts.collect::<Vec<_>>().join("\n")
 }

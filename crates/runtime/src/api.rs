@@ -3,6 +3,7 @@
 pub mod agent;
 mod agent_settings;
 mod attention;
+mod audit;
 pub mod budget;
 mod cancel;
 mod changes;
@@ -12,6 +13,7 @@ mod event;
 pub mod external_trigger;
 mod history;
 pub mod journal;
+mod limit;
 mod message;
 mod planted_bugs;
 pub mod recorded_call;
@@ -34,6 +36,7 @@ use wakeful_ports::journal::Journal;
 
 pub use self::agent::{AgentApi, AgentChange, AgentView, NewAgent};
 pub use self::attention::{Attention, AttentionApi};
+pub use self::audit::{AuditApi, AuditPage, AuditQuery};
 pub use self::budget::{Budget, BudgetApi, ReceiptApi};
 pub use self::cancel::CancelAck;
 pub use self::decision::DecisionApi;
@@ -41,6 +44,7 @@ pub use self::decision_input::DecisionInput;
 pub use self::event::EventApi;
 pub use self::external_trigger::{TriggerApi, TriggerCapability, TriggerDelivery};
 pub use self::journal::JournalApi;
+pub use self::limit::{LimitReport, NewLimit};
 pub use self::message::{
     IncomingMessage, MessageApi, MessageReceipt, TRANSCRIPT_BYTES_MAX, ThreadSummary, TranscriptItem,
     TranscriptPage, TranscriptRun,
@@ -72,6 +76,7 @@ pub struct RuntimeApi {
     pub messages: MessageApi,
     pub runs: RunApi,
     pub events: EventApi,
+    pub audit: AuditApi,
     pub decisions: DecisionApi,
     pub attention: AttentionApi,
     pub brakes: BrakeApi,
@@ -104,6 +109,7 @@ impl RuntimeApi {
             messages: MessageApi { shared: share() },
             runs: RunApi { shared: share() },
             events: EventApi { shared: share() },
+            audit: AuditApi { shared: share() },
             decisions: DecisionApi { shared: share() },
             attention: AttentionApi { shared: share() },
             brakes: BrakeApi { shared: share() },

@@ -3,8 +3,11 @@
 //! and its record names the run.
 
 use wakeful_core::cause::{INTERJECTED_MAX, Priority};
+use wakeful_core::conversation::Block;
 use wakeful_core::id::{AgentId, ThreadId};
 use wakeful_core::key::RunKey;
+use wakeful_core::message::Message;
+use wakeful_core::provenance::Sources;
 use wakeful_core::run::Interjection;
 use wakeful_core::time::Millis;
 use wakeful_store::rows::QueueRow;
@@ -39,11 +42,21 @@ pub(crate) fn waiting(
     let rows = view.queue(agent, QUEUE_SCAN_MAX)?.into_iter();
     let joins = rows.filter(|row| row.not_before.is_none() && row.message.may_join(thread));
     let joins = joins.take(INTERJECTED_MAX);
-    let joins = joins.map(|row| Interjection {
-        run_key: row.message.run_key,
-        body: row.message.body,
-    });
-    Ok(joins.collect())
+    let mut interjections = Vec::new();
+    for row in joins {
+        let Message {
+            run_key, body, cause, ..
+        } = row.message;
+        let bytes = view.blob(&body)?;
+        // An unreadable body fails when the request is assembled.
+        let blocks = bytes.and_then(|bytes| serde_json::from_slice::<Vec<Block>>(&bytes).ok());
+        interjections.push(Interjection {
+            run_key,
+            body,
+            sources: Sources::of_attachments(&blocks.unwrap_or_default()).joined(&cause.all_sources()),
+        });
+    }
+    Ok(interjections)
 }
 
 /// Removes these messages from the queue and records that this run absorbed them. Returns a conflict if one

@@ -8,12 +8,14 @@ use wakeful_core::key::OperationId;
 use wakeful_core::policy::{ActionRules, PolicyEffect, PolicyQuery, Target};
 use wakeful_core::report::payload::PolicyChanged;
 use wakeful_core::report::{EventDraft, EventKind};
-use wakeful_core::run::RunPhase;
+use wakeful_core::run::{RunMachine, RunPhase};
 use wakeful_core::step::PriorActions;
 use wakeful_ports::model::Model;
 use wakeful_ports::policy::Policy;
 use wakeful_ports::tool::{CallGrant, ToolHost};
 
+use crate::budget::owner_of;
+use crate::hook::HookEffect;
 use crate::run::ClaimedRun;
 use crate::step::{Interrupts, JudgedCall, pending_stops};
 use crate::sub_run::settings_of_run;
@@ -36,12 +38,13 @@ impl Judgement {
 }
 
 impl<M: Model, T: ToolHost> Engine<M, T> {
-    /// The judgement of the planned actions; none if this process has not judged them.
-    pub(crate) fn judgement(&self, claimed: &ClaimedRun) -> Option<Judgement> {
+    /// The judgement of the actions that are planned in a state of the run; none if this process has not judged
+    /// them.
+    pub(crate) fn judgement(&self, claimed: &ClaimedRun, state: &RunMachine) -> Option<Judgement> {
         Some(Judgement {
             policy: Arc::clone(&self.policy),
             agent_id: claimed.row.agent_id.clone(),
-            rules: claimed.settings.rules(&claimed.machine, &self.policy.defaults()),
+            rules: claimed.settings.rules(state, &self.policy.defaults()),
             version: claimed.judged_by.clone()?,
         })
     }
@@ -50,6 +53,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
     /// the intent was committed. One query serves both, because it precedes every effect.
     pub(crate) async fn refresh(&self, claimed: &mut ClaimedRun) -> Result<Interrupts, EngineError> {
         let (run, agent) = (claimed.run_key(), claimed.row.agent_id.clone());
+        let (row, known) = (claimed.row.clone(), claimed.budget.clone());
         if let Some(pending) = pending_stops(&self.store, run, &agent) {
             return Ok(pending);
         }
@@ -58,9 +62,14 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
                 is_cancelled: view.cancel_requested(&run)?,
                 is_braked: view.is_braked(&agent)?,
             };
-            Ok((look, settings_of_run(view, &agent, &run)?))
+            let budget = match known {
+                Some(known) => Some(known),
+                None => owner_of(view, &row)?,
+            };
+            Ok((look, settings_of_run(view, &agent, &run)?, budget))
         });
-        let (look, settings) = read.await?;
+        let (look, settings, budget) = read.await?;
+        claimed.budget = budget;
         if let Some(settings) = settings {
             claimed.settings = settings;
         }
@@ -110,6 +119,15 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         if facts.targets.is_empty() {
             return Some(CallGrant::judged(Vec::new()));
         }
+        let history = Some(claimed.read_history().of_planned());
+        let judged = JudgedCall {
+            agent_id: &claimed.row.agent_id,
+            tool: &intent.call.name,
+            input: &intent.call.input,
+            rules: &rules,
+            hook: &HookEffect::None,
+            history: history.as_ref(),
+        };
         let verdict = self.policy.decide(&PolicyQuery {
             agent_id: &claimed.row.agent_id,
             tool: &intent.call.name,
@@ -119,6 +137,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             risk: self.tools.risk(&intent.call.name),
             sandbox_level: self.tools.sandbox_level(),
         });
+        let verdict = self.sourced(&judged, &facts, intent.class, verdict).verdict;
         is_allowed(verdict.effect, claimed, intent.operation_id, &facts.targets).then(|| {
             let targets = facts.targets.into_iter();
             CallGrant::judged(targets.filter(|target| !target.is_unsafe()).collect())
@@ -128,11 +147,14 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
     /// Whether an action that an earlier process may have begun is permitted now.
     pub(crate) fn is_permitted(&self, claimed: &ClaimedRun, intent: &Intent) -> bool {
         let rules = claimed.settings.rules(&claimed.machine, &self.policy.defaults());
+        let history = Some(claimed.read_history().of_planned());
         let judged = JudgedCall {
             agent_id: &claimed.row.agent_id,
             tool: &intent.call.name,
             input: &intent.call.input,
             rules: &rules,
+            hook: &HookEffect::None,
+            history: history.as_ref(),
         };
         let read = self.call_reads(&judged, PriorActions::default());
         is_allowed(read.verdict.effect, claimed, intent.operation_id, &read.targets)
@@ -166,7 +188,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
     /// [`Self::refresh`] read.
     fn is_judged_by_current_policy(&self, claimed: &ClaimedRun) -> bool {
         // Without a judgement the run was found after a crash: the intent was judged when it was committed.
-        self.judgement(claimed)
+        self.judgement(claimed, &claimed.machine)
             .is_none_or(|judgement| judgement.is_current())
     }
 }

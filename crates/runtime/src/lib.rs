@@ -33,7 +33,9 @@
 mod absorb;
 mod admission;
 pub mod api;
+mod budget;
 mod halt;
+mod hook;
 mod host_policy;
 pub mod hub;
 mod interject;
@@ -44,6 +46,7 @@ pub mod notice;
 mod offered_tools;
 pub mod problem;
 pub mod proof;
+mod provenance;
 mod redaction;
 pub mod retention;
 pub mod run;
@@ -121,6 +124,8 @@ pub struct EngineDefaults {
     pub decision_deadline_ms: Option<u64>,
     /// Whether new schedules catch up missed firings.
     pub catches_up_by_default: bool,
+    /// How many calls of one tool an agent may begin within a minute; 0 for no limit.
+    pub tool_calls_per_minute: u32,
 }
 
 /// How a person confirms that a provider may receive an agent's work.
@@ -139,6 +144,7 @@ impl Default for EngineDefaults {
             privacy: PrivacyMode::Implied,
             decision_deadline_ms: Some(DEADLINE_MS_DEFAULT),
             catches_up_by_default: false,
+            tool_calls_per_minute: 0,
         }
     }
 }
@@ -200,6 +206,8 @@ pub enum EngineError {
     UnknownAgent(AgentId),
     #[error("there is no run {0}")]
     UnknownRun(RunKey),
+    #[error("there is no limit with an id that begins with {0}")]
+    UnknownLimit(String),
     /// The wake was refused; the refusal contains the reason and the fix.
     #[error(transparent)]
     Refused(#[from] Refusal),

@@ -6,82 +6,34 @@
 //! Nothing is retried here: a failed attempt becomes [`RunInput::AttemptFailed`], and the run machine decides
 //! about retries and fallbacks (`core/run/round.rs`).
 
+mod gate;
+
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use wakeful_core::attempt::TransportDiagnostics;
-use wakeful_core::budget::{self, BudgetExceeded, Caps, MicroUsd, Price, UtcDay};
-use wakeful_core::failure::{FailureArtifact, FailureCategory, ModelFailure, ModelFailureKind};
-use wakeful_core::id::{AgentId, PolicyVersion};
-use wakeful_core::inference::{
-    self, ALL_GATES, DataBoundary, ImpliedChannel, InferenceDenial, InferencePermissions, InferenceQuery,
-    ModelProfile, ReceiptStatus, RequestField,
-};
+use wakeful_core::budget::{self, BudgetResource, MicroUsd, UtcDay};
+use wakeful_core::failure::ModelFailure;
+use wakeful_core::id::AgentId;
+use wakeful_core::inference::{self, InferenceQuery, ReceiptStatus};
 use wakeful_core::key::{OperationId, RunKey};
 use wakeful_core::prompt::{ModelRequest, PromptInputs, assemble};
-use wakeful_core::run::{AttemptCost, BUDGET_EXCEEDED, RunInput, reply};
-use wakeful_core::time::Millis;
+use wakeful_core::run::{AttemptCost, RunInput, reply};
 use wakeful_ports::fail_point;
 use wakeful_ports::model::{DeltaSink, Model, ModelResponse};
 use wakeful_ports::tool::ToolHost;
-use wakeful_store::rows::{Fence, PrivacyReceiptRow, Reservation};
-use wakeful_store::{StoreError, Tx, View};
+use wakeful_store::rows::HoldEnd;
 
+use self::gate::{
+    GateGrant, GateOutcome, GateRequest, caps, denied, max_cost, over_budget_denial, usage_max,
+};
+use crate::budget::{demands_of_request, granted};
+use crate::hook::MessageCheck;
 use crate::run::ClaimedRun;
-use crate::step::{EarlyEnd, EffectResult, Freshness, Interrupts, NextAction, asked, scope_of};
+use crate::step::{EarlyEnd, EffectResult, Interrupts, NextAction, asked, scope_of};
 use crate::{Engine, EngineError, Observer, PrivacyMode, TextDelta};
 
 /// Maximum duration of one model request, above any provider's own limit. A longer request counts as timed
 /// out.
 const MODEL_MS_MAX: u64 = 15 * 60 * 1000;
-
-/// The rule that permits a request whose provider a person confirmed by requesting the run.
-const IMPLIED: &str = "inference_gates_implied_receipt";
-
-/// Permission to send a model request.
-struct GateGrant {
-    provider: String,
-    rule: String,
-    /// The reserved amount and its price; none if the request is free.
-    money: Option<(MicroUsd, Price)>,
-}
-
-impl GateGrant {
-    fn bill(self, cost: impl Fn(MicroUsd, Price) -> MicroUsd) -> AttemptCost {
-        AttemptCost {
-            provider: self.provider,
-            rule: self.rule,
-            cost: self.money.map(|(reserved, price)| cost(reserved, price)),
-            exceeded: None,
-        }
-    }
-}
-
-enum GateOutcome {
-    Granted(GateGrant),
-    /// This model may not be used; the next one of the route is tried. Contains the exceeded cap if the
-    /// reason is the budget.
-    Denied(InferenceDenial, Option<BudgetExceeded>),
-    /// The budget does not cover the request, and no free model is left: the run is parked.
-    Exceeded(BudgetExceeded),
-}
-
-/// A request for permission, prepared before its transaction.
-struct GateRequest {
-    fence: Fence,
-    operation_id: OperationId,
-    run_key: RunKey,
-    agent_id: AgentId,
-    model_ref: String,
-    profile: ModelProfile,
-    permissions: InferencePermissions,
-    policy_version: PolicyVersion,
-    fields: std::collections::BTreeSet<RequestField>,
-    /// The maximum cost and the price; none if the request is free.
-    most: Option<(MicroUsd, Price)>,
-    cap_default: MicroUsd,
-    privacy: PrivacyMode,
-    now: Millis,
-}
 
 impl<M: Model, T: ToolHost> Engine<M, T> {
     /// Waits for the backoff, checks the gates, and sends a request to the current model of the route. `look`
@@ -101,9 +53,22 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             }
             look = None;
         }
+        match self.check_messages(claimed).await {
+            MessageCheck::Passed => {}
+            MessageCheck::PassedAfterWait => look = None,
+            MessageCheck::Blocked(failure) => {
+                let blocked = failed(*failure, 0, AttemptCost::default());
+                return Ok(NextAction::Input(Box::new(blocked)));
+            }
+            MessageCheck::Ended(early) => return ended_early(claimed, early),
+        }
         let petition = self.gate_request(claimed, operation_id, &request);
         let provider = petition.profile.provider.clone();
-        let at_once = petition.decide_without_store(claimed.freshness);
+        // A limit may count the tokens or the time of a free request too.
+        let at_once = match claimed.budget {
+            None => petition.decide_without_store(claimed.freshness),
+            Some(_) => None,
+        };
         look = look.filter(|_| at_once.is_some());
         let leave = match at_once {
             Some(leave) => leave,
@@ -131,11 +96,13 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         let Some(instead) = self.on_interrupts(claimed, look) else {
             return self.ask(claimed, request, permit).await;
         };
-        if permit.money.is_some() {
+        if permit.money.is_some() || !permit.grants.is_empty() {
             // Nothing was sent, so the reservation is released.
-            let freed = self
-                .store
-                .write(move |tx| tx.settle_spend(&operation_id, Some(MicroUsd(0))));
+            let (run, now) = (claimed.run_key(), self.clock.now());
+            let freed = self.store.write(move |tx| {
+                tx.settle_holds(&run, &[(operation_id, HoldEnd::Released)], now)?;
+                tx.settle_spend(&operation_id, Some(MicroUsd(0)))
+            });
             freed.await?;
             self.observer.on_spend_settled();
         }
@@ -158,16 +125,31 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         };
         fail_point::fail_point("model.before_ask");
         let began = self.clock.monotonic_ms();
+        let time = granted(&permit.grants, BudgetResource::RunTime);
+        let limit_ms = time.map_or(MODEL_MS_MAX, |time| time.amount.min(MODEL_MS_MAX));
         // In a fixed order, so that a response that has arrived comes first and repeated runs behave the
         // same.
         let answer = tokio::select! {
             biased;
             answer = self.model.call(request, &audience) => answer.map(|read| self.reply_without_keys(read)),
-            () = self.clock.sleep(MODEL_MS_MAX) => Err(ModelFailure::timed_out()),
+            () = self.clock.sleep(limit_ms) => match time.filter(|_| limit_ms < MODEL_MS_MAX) {
+                // The request is dropped, and sent again when there is run time.
+                Some(time) => return Ok(NextAction::just(RunInput::Parked { exceeded: time.limited_by })),
+                None => Err(ModelFailure::timed_out()),
+            },
             early = self.wait_for_early_end(claimed) => return ended_early(claimed, early),
         };
         fail_point::fail_point("model.after_answer");
         let duration_ms = self.clock.monotonic_ms().saturating_sub(began);
+        let answer = match answer {
+            Ok(mut response) => {
+                if let Err(early) = self.run_reply_hooks(claimed, &mut response.blocks).await {
+                    return ended_early(claimed, early);
+                }
+                Ok(response)
+            }
+            Err(failure) => Err(failure),
+        };
         Ok(NextAction::Input(Box::new(answered(
             claimed,
             answer,
@@ -193,7 +175,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             opening: &thread.opening,
             entries: &thread.entries,
             answer_schema: thread.answer_schema.as_ref(),
-            tools: self.specs(&claimed.settings),
+            tools: self.specs(claimed),
         });
         let boundary = self.model.profile(&request.model_ref).boundary;
         let (permissions, _) = self.policy.inference(&claimed.row.agent_id);
@@ -216,8 +198,15 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             agent_id: claimed.row.agent_id.clone(),
             model_ref: request.model_ref.clone(),
             fields: inference::fields(request),
+            categories: claimed.settings.allowed_category_ids.clone(),
             permissions,
             policy_version,
+            demands: demands_of_request(
+                usage_max(request, &terms),
+                max_cost(request, &terms).map_or(0, |(most, _)| most.0),
+                MODEL_MS_MAX,
+            ),
+            budget: claimed.budget.clone(),
             most: max_cost(request, &terms),
             cap_default: self.defaults.daily_cap,
             privacy: self.defaults.privacy,
@@ -239,7 +228,9 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         fail_point::fail_point("model.after_reserve");
         Ok(match leave {
             // A free model need not wait for budget.
-            GateOutcome::Exceeded(exceeded) if self.has_free_model(claimed, request) => {
+            GateOutcome::Exceeded(exceeded)
+                if exceeded.resource == BudgetResource::Money && self.has_free_model(claimed, request) =>
+            {
                 GateOutcome::Denied(over_budget_denial(&exceeded), Some(exceeded))
             }
             GateOutcome::Granted(_) | GateOutcome::Denied(..) | GateOutcome::Exceeded(_) => leave,
@@ -253,7 +244,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         claimed.machine.models_left().iter().any(|model_ref| {
             let terms = self.model.profile(model_ref);
             let question = InferenceQuery {
-                category: inference::InferenceCategory::Conversation,
+                purpose: inference::ModelPurpose::Conversation,
                 model_ref,
                 profile: &terms,
                 receipt: match self.defaults.privacy {
@@ -261,6 +252,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
                     PrivacyMode::Explicit => ReceiptStatus::Missing,
                 },
                 fields: &fields,
+                categories: &claimed.settings.allowed_category_ids,
             };
             let is_free = terms.price.is_none() && self.model.can_ask(model_ref);
             is_free && inference::decide(&permissions, &question).is_ok()
@@ -281,112 +273,19 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             let caps = caps(view, &agent, default)?;
             Ok(budget::decide(day, caps, view.spent(day, &agent)?, needed))
         });
-        Ok(match found.await? {
-            Ok(()) => NextAction::just(RunInput::Resumed),
-            Err(exceeded) => NextAction::OverBudget(exceeded),
-        })
-    }
-}
-
-/// The maximum cost of a request and its price; none if it is free.
-fn max_cost(request: &ModelRequest, terms: &ModelProfile) -> Option<(MicroUsd, Price)> {
-    let (price, _) = terms.price?;
-    Some((
-        price.most(request.estimated_tokens(), terms.output_tokens_max),
-        price,
-    ))
-}
-
-impl GateRequest {
-    /// Decides a request that neither leaves the machine nor costs anything: it needs no record before it
-    /// is sent. Returns none for any other request.
-    fn decide_without_store(&self, freshness: Freshness) -> Option<GateOutcome> {
-        let is_free = self.profile.boundary != DataBoundary::Outside && self.most.is_none();
-        (is_free && freshness == Freshness::Fresh).then(|| match self.judge(ReceiptStatus::Missing) {
-            Ok(()) => GateOutcome::Granted(self.permit(ALL_GATES)),
-            Err(denial) => GateOutcome::Denied(denial, None),
-        })
-    }
-
-    fn judge(&self, receipt: ReceiptStatus) -> Result<(), InferenceDenial> {
-        inference::decide(
-            &self.permissions,
-            &InferenceQuery {
-                category: inference::InferenceCategory::Conversation,
-                model_ref: &self.model_ref,
-                profile: &self.profile,
-                receipt,
-                fields: &self.fields,
-            },
-        )
-    }
-
-    fn permit(&self, rule: &str) -> GateGrant {
-        GateGrant {
-            provider: self.profile.provider.clone(),
-            rule: rule.to_owned(),
-            money: self.most,
+        if let Err(exceeded) = found.await? {
+            return Ok(NextAction::OverBudget(exceeded));
         }
-    }
-
-    /// Evaluates the gates, reserves the maximum cost, and stores an implied privacy receipt.
-    fn put(&self, tx: &mut Tx<'_>) -> Result<GateOutcome, StoreError> {
-        // Lock the head first, as in every transition: a runner that lost the agent must not spend money
-        // for it.
-        tx.lock_head(&self.agent_id, self.fence)?;
-        // An earlier process sent this same request and its result is unknown, so its reservation counts as
-        // spent.
-        tx.settle_spend(&self.operation_id, None)?;
-        let is_confirmed = tx.is_confirmed(&self.profile.provider, &self.policy_version)?;
-        let is_implied = !is_confirmed && self.privacy == PrivacyMode::Implied;
-        let receipt = if is_confirmed || is_implied {
-            ReceiptStatus::Confirmed
-        } else {
-            ReceiptStatus::Missing
+        let demands = demands_of_request(usage_max(&request, &terms), needed.0, MODEL_MS_MAX);
+        let over = match claimed.budget.clone() {
+            Some(owner) => self.check_limits(owner, demands).await?,
+            None => None,
         };
-        if let Err(denial) = self.judge(receipt) {
-            return Ok(GateOutcome::Denied(denial, None));
-        }
-        let mut day = UtcDay::of(self.now).not_before(tx.latest_spend_day()?);
-        let amount = self.most.map_or(MicroUsd(0), |(amount, _)| amount);
-        if self.most.is_some() {
-            day = tx.lock_spending(day)?;
-            let caps = caps(tx, &self.agent_id, self.cap_default)?;
-            let spent = tx.spent(day, &self.agent_id)?;
-            if let Err(exceeded) = budget::decide(day, caps, spent, amount) {
-                return Ok(GateOutcome::Exceeded(exceeded));
-            }
-        }
-        let is_first = is_implied && self.profile.boundary == DataBoundary::Outside;
-        let rule = if is_first { IMPLIED } else { ALL_GATES };
-        tx.reserve(&Reservation {
-            operation_id: self.operation_id,
-            run_key: self.run_key,
-            agent_id: self.agent_id.clone(),
-            day,
-            model_ref: self.model_ref.clone(),
-            rule: rule.to_owned(),
-            policy_version: self.policy_version.clone(),
-            amount,
-        })?;
-        if is_first {
-            tx.put_receipt(&PrivacyReceiptRow {
-                provider: self.profile.provider.clone(),
-                policy_version: self.policy_version.clone(),
-                channel: ImpliedChannel::OperatorRun.into(),
-                at: self.now,
-            })?;
-        }
-        Ok(GateOutcome::Granted(self.permit(rule)))
+        Ok(match over {
+            None => NextAction::just(RunInput::Resumed),
+            Some(exceeded) => NextAction::OverBudget(exceeded),
+        })
     }
-}
-
-/// The caps that apply to an agent.
-pub(crate) fn caps(view: &mut View<'_>, agent: &AgentId, default: MicroUsd) -> Result<Caps, StoreError> {
-    Ok(Caps {
-        agent: view.cap(Some(agent))?,
-        all: view.cap(None)?.unwrap_or(default),
-    })
 }
 
 pub(crate) fn ended_early(claimed: &ClaimedRun, early: EarlyEnd) -> Result<NextAction, EngineError> {
@@ -396,30 +295,6 @@ pub(crate) fn ended_early(claimed: &ClaimedRun, early: EarlyEnd) -> Result<NextA
         // The attempt is dropped: a model round may be repeated.
         EarlyEnd::Halted => Ok(NextAction::Stop),
         EarlyEnd::Braked => Ok(NextAction::Brake),
-    }
-}
-
-/// The denial of a model over budget when another model of the route is free.
-fn over_budget_denial(exceeded: &BudgetExceeded) -> InferenceDenial {
-    InferenceDenial {
-        code: BUDGET_EXCEEDED,
-        message: exceeded.words(),
-        hint: "falling back to a free model of the route; `wakeful budget set` raises the cap".to_owned(),
-    }
-}
-
-/// A gate denied the request. Another model of the route may still be used.
-fn denied(model_ref: &str, provider: &str, denial: &InferenceDenial) -> ModelFailure {
-    let summary = format!("{} ({})", denial.message, denial.hint);
-    let mut artifact = FailureArtifact::new(FailureCategory::Runtime, denial.code, &summary);
-    artifact.provider = Some(provider.to_owned());
-    artifact.model_ref = Some(model_ref.to_owned());
-    ModelFailure {
-        diagnostics: Some(Box::new(TransportDiagnostics {
-            stage: "gate".to_owned(),
-            ..TransportDiagnostics::default()
-        })),
-        ..ModelFailure::new(ModelFailureKind::FailFast, artifact)
     }
 }
 
@@ -457,10 +332,14 @@ fn answered(
             let usage = reply.usage;
             reply.bill = permit.bill(|reserved, price| price.settled(usage, reserved));
             claimed.asked = asked(&blocks);
+            claimed
+                .tripped
+                .extend(claimed.settings.guardrails.output_trips(&blocks));
+            let originals = claimed.hooks.name_originals(&mut reply);
             EffectResult {
                 input: RunInput::Replied(reply),
                 contents: vec![blob.clone()],
-                blobs: vec![blob],
+                blobs: std::iter::once(blob).chain(originals).collect(),
             }
         }
     }

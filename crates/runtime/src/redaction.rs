@@ -2,6 +2,7 @@
 
 use wakeful_core::blob::Blob;
 use wakeful_core::redact;
+use wakeful_core::tool::CHANGED_MAX;
 use wakeful_ports::model::{Model, ModelResponse};
 use wakeful_ports::tool::{ToolHost, ToolOutcome};
 
@@ -39,6 +40,13 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         let cut = self.redacted(done.content.as_bytes());
         if let Some(content) = cut.and_then(|bytes| String::from_utf8(bytes).ok()) {
             done.content = content;
+        }
+        done.changed.truncate(CHANGED_MAX);
+        for changed in &mut done.changed {
+            let cut = self.redacted(changed.entity_id.as_bytes());
+            if let Some(id) = cut.and_then(|bytes| String::from_utf8(bytes).ok()) {
+                changed.entity_id = id;
+            }
         }
         done
     }

@@ -5,6 +5,7 @@
 //! effects the same loop performs again.
 
 mod claim;
+mod encoding;
 mod quarantine;
 mod quota;
 mod reads;
@@ -18,14 +19,15 @@ use std::sync::Arc;
 use wakeful_core::agent_settings::AgentSettings;
 use wakeful_core::conversation::{ToolCall, TranscriptEntry};
 use wakeful_core::failure::truncate_chars;
+use wakeful_core::guardrail::GuardrailTrip;
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::key::{OperationId, RunKey};
-use wakeful_core::run::{Effect, InputReads, Interjection, RunInput, RunMachine, is_known};
+use wakeful_core::run::{BudgetStop, Effect, InputReads, Interjection, RunInput, RunMachine, is_known};
 use wakeful_core::wake::{Suspension, Wait};
 use wakeful_ports::fail_point;
 use wakeful_ports::model::Model;
 use wakeful_ports::tool::ToolHost;
-use wakeful_store::rows::{Fence, RunRow, WakeRow};
+use wakeful_store::rows::{BudgetOwner, Fence, RunRow, WakeRow};
 use wakeful_store::{Store, StoreError};
 
 pub use claim::claim;
@@ -34,6 +36,7 @@ pub(crate) use thread::{Thread, blocks};
 pub(crate) use transition::{Applied, CommitOutcome, PreparedCommit};
 
 use self::reads::ActionHistory;
+use crate::hook::{HookState, denials};
 use crate::interject::InterjectionHint;
 use crate::step::{EffectResult, Freshness, NextAction};
 use crate::sub_run::SubRunMessage;
@@ -81,8 +84,14 @@ pub struct ClaimedRun {
     pub(crate) starts: Vec<SubRunMessage>,
     /// Records of refused sub-runs, for the transaction that reports them.
     pub(crate) refused: Vec<WakeRow>,
+    /// What hooks did since the last input, and what they led to.
+    pub(crate) hooks: HookState,
+    /// The guardrails that messages and replies tripped since the last input.
+    pub(crate) tripped: Vec<GuardrailTrip>,
     /// Whether an action may have written since the state of the workspace was recorded.
     pub(crate) has_written: bool,
+    /// Who draws on the budget; none while no limit is set.
+    pub(crate) budget: Option<BudgetOwner>,
 }
 
 /// The outcome of driving a run. A run over budget is [`EngineError::BudgetExceeded`].
@@ -109,6 +118,8 @@ enum TransitAttempt {
     PolicyChanged,
     /// Nothing is written, because another run of the agent used a tool with a quota.
     QuotaUsed,
+    /// Nothing is written, because a limit does not cover every action that would begin.
+    OverBudget(BudgetStop),
 }
 
 impl ClaimedRun {
@@ -130,7 +141,10 @@ impl ClaimedRun {
             opening: Some(start.entry),
             starts: Vec::new(),
             refused: Vec::new(),
+            hooks: HookState::default(),
+            tripped: Vec::new(),
             has_written: false,
+            budget: None,
         }
     }
 
@@ -234,7 +248,10 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
                 }
             };
             match self.apply_input(&mut claimed, performed).await {
-                Ok(()) => conflicts = 0,
+                Ok(()) => {
+                    conflicts = 0;
+                    self.run_denial_hooks(&mut claimed).await;
+                }
                 Err(EngineError::Store(StoreError::Conflict)) if conflicts < CONFLICTS_MAX => {
                     conflicts += 1;
                     let run = claimed.run_key();
@@ -259,6 +276,8 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         performed: EffectResult,
     ) -> Result<(), EngineError> {
         let mut reads = self.reads(claimed, &performed.input).await?;
+        reads.guardrails = std::mem::take(&mut claimed.tripped);
+        reads.hooks = claimed.hooks.take_executed();
         let mut words = if performed.input.may_end_round() {
             InterjectionHint::Maybe
         } else {
@@ -276,6 +295,8 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
                     claimed.settings = *settings;
                     reads = self.read_again(claimed, &performed.input, reads).await?;
                 }
+                // Fewer actions are covered each time.
+                Ok(TransitAttempt::OverBudget(stop)) => reads.budget = Some(stop),
                 Ok(TransitAttempt::PolicyChanged | TransitAttempt::QuotaUsed) => {
                     reads = self.read_again(claimed, &performed.input, reads).await?;
                 }
@@ -312,6 +333,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         let input = &performed.input;
         let moved = claimed.machine.clone().apply(reads, input.clone());
         let moved = moved.map_err(|e| broken(claimed.run_key(), &e))?;
+        let denials = denials(&moved.events);
         let (turn, effects, entries) = (moved.turn.clone(), moved.effects.clone(), moved.entries.clone());
         let contents = thread::contents_of(performed.contents.clone(), &moved);
         // An interjection that did not join belongs to another run, and its key is not stored in this one.
@@ -341,14 +363,16 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             CommitOutcome::Reconfigured(settings) => return Ok(TransitAttempt::Reconfigured(settings)),
             CommitOutcome::PolicyChanged => return Ok(TransitAttempt::PolicyChanged),
             CommitOutcome::QuotaUsed => return Ok(TransitAttempt::QuotaUsed),
+            CommitOutcome::OverBudget(stop) => return Ok(TransitAttempt::OverBudget(stop)),
         };
         fail_point::fail_point("transition.after_commit");
         self.observer.on_events(&claimed.row.agent_id, &events);
         // Each of these inputs ends a request that may have cost money.
-        if matches!(
+        let is_end = matches!(
             input,
             RunInput::Replied(_) | RunInput::AttemptFailed { .. } | RunInput::Cancelled
-        ) {
+        );
+        if is_end || transition.releases_budget() {
             self.observer.on_spend_settled();
         }
         let started = transition.starts.iter().map(|start| &start.message.agent_id);
@@ -357,6 +381,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             self.observer.on_events(other, &[]);
         }
         claimed.refused.clear();
+        claimed.hooks.denials = denials;
         if let Some(version) = &transition.policy_files {
             claimed.recorded_files = Some(version.clone());
         }

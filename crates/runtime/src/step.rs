@@ -4,8 +4,10 @@ use serde_json::{Value, json};
 use wakeful_core::blob::Blob;
 use wakeful_core::budget::BudgetExceeded;
 use wakeful_core::conversation::{Block, ToolCall, calls_of};
+use wakeful_core::guardrail::{GuardrailTrip, blocking};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
+use wakeful_core::need_to_know::{Boundary, Crossing};
 use wakeful_core::policy::{ActionRules, CallFacts, PolicyEffect, PolicyQuery, PolicyVerdict, unsafe_target};
 use wakeful_core::run::{Effect, RunInput, RunPhase};
 use wakeful_core::step::{CallReads, EffectClass, PriorActions, ToolError};
@@ -17,6 +19,8 @@ use wakeful_ports::model::Model;
 use wakeful_ports::tool::ToolHost;
 use wakeful_store::Store;
 
+use crate::hook::HookEffect;
+use crate::provenance::{ReadHistory, SourcedVerdict};
 use crate::run::ClaimedRun;
 use crate::{Engine, EngineError};
 
@@ -130,6 +134,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             // Nothing is intended: a decision is pending, or a halt or brake withdrew the intents; without
             // results the machine intends them again.
             None if claimed.machine.waits_on_runs() => self.check_children(claimed).await,
+            None if claimed.machine.phase.exceeded().is_some() => self.recheck_limits(claimed).await,
             None if acting => self.check_approval(claimed).await,
             None => Err(EngineError::InvalidState {
                 run,
@@ -220,20 +225,16 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             tool,
             input,
             rules,
+            hook,
+            ..
         } = *call;
         let starts = (tool == START_RUN).then(|| SubRunRequest::read(input));
         let known = self.tools.class(tool);
         let checked = known.map(|_| self.tools.check(tool, input));
-        let facts = match (&starts, &checked) {
-            (Some(Ok(order)), _) => order.facts(),
-            (None, Some(Ok(()))) => self.tools.facts(tool, input, &rules.sandbox),
-            (Some(Err(_)), _) | (None, Some(Err(_)) | None) => CallFacts::default(),
-        };
-        let class = match &starts {
-            Some(_) => EffectClass::Internal,
-            None => known.unwrap_or(EffectClass::Plain),
-        };
-        let stop = self.gate(tool, rules);
+        let facts = self.facts_of(call, starts.as_ref(), checked.as_ref());
+        let class = starts.as_ref().map(|_| EffectClass::Internal).or(known);
+        let class = class.unwrap_or(EffectClass::Plain);
+        let stop = self.gate(call).or_else(|| hook.stop());
         let query = PolicyQuery {
             agent_id,
             tool,
@@ -251,13 +252,23 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
                 rule: stop.code.clone(),
                 policy_version: self.policy.version(agent_id, rules),
             },
-            None => self.policy.decide(&query).escalated(risk.is_classified),
+            None => hook.applied(self.policy.decide(&query).escalated(risk.is_classified)),
         };
+        let SourcedVerdict {
+            verdict,
+            evidence,
+            linked_site,
+        } = self.sourced(call, &facts, class, verdict);
         let fault: Option<ToolError> = match starts {
             // A run that may start no sub-runs was not offered this tool, so its arguments do not matter.
             Some(order) => order.err().filter(|_| !rules.may_start.is_empty()),
             None => checked.and_then(Result::err),
         };
+        let guardrails = match &fault {
+            None => rules.guardrails.tool_trips(tool, input),
+            Some(_) => Vec::new(),
+        };
+        let verdict = verdict.guarded(&guardrails);
         let may_repeat = !matches!(class, EffectClass::Plain | EffectClass::Internal);
         // Computed only if a person will read it, because it reads files.
         let asks = fault.is_none() && (verdict.effect == PolicyEffect::Ask || seen.unknown);
@@ -271,21 +282,66 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             retry: self.tools.retry(tool).filter(|_| may_repeat),
             seen,
             diff,
-            constraint: unsafe_target(&facts)
-                .and_then(|_| self.tools.constraint(tool, input, &rules.sandbox)),
+            constraint: self.constraint(call, &facts, &guardrails),
             targets: facts.targets,
+            guardrails,
+            evidence,
+            linked_site,
         }
     }
 
+    /// What a call acts on; nothing if its arguments are invalid.
+    fn facts_of(
+        &self,
+        call: &JudgedCall<'_>,
+        starts: Option<&Result<SubRunRequest, ToolError>>,
+        checked: Option<&Result<(), ToolError>>,
+    ) -> CallFacts {
+        match (starts, checked) {
+            (Some(Ok(order)), _) => order.facts(),
+            (None, Some(Ok(()))) => self.tools.facts(call.tool, call.input, &call.rules.sandbox),
+            (Some(Err(_)), _) | (None, Some(Err(_)) | None) => CallFacts::default(),
+        }
+    }
+
+    /// Why a target of a call is excluded, or which guardrail blocks the call.
+    fn constraint(
+        &self,
+        call: &JudgedCall<'_>,
+        facts: &CallFacts,
+        tripped: &[GuardrailTrip],
+    ) -> Option<String> {
+        let excluded = unsafe_target(facts)
+            .and_then(|_| self.tools.constraint(call.tool, call.input, &call.rules.sandbox));
+        excluded.or_else(|| blocking(tripped).map(GuardrailTrip::words))
+    }
+
     /// The gate before the policy that stops a call, if any.
-    fn gate(&self, tool: &str, rules: &ActionRules) -> Option<GateStop> {
+    fn gate(&self, call: &JudgedCall<'_>) -> Option<GateStop> {
+        let JudgedCall { tool, rules, .. } = *call;
         let contract = self.tools.contract(tool);
         let query = GateQuery {
             contract: contract.as_ref(),
             access: &rules.access,
             wake_reason: rules.wake_reason,
         };
-        gate::check(query).err()
+        gate::check(query).and_then(|()| self.need_to_know(call)).err()
+    }
+
+    /// Checks that the agent may give the tool all of these arguments.
+    fn need_to_know(&self, call: &JudgedCall<'_>) -> Result<(), GateStop> {
+        let (permissions, _) = self.policy.inference(call.agent_id);
+        let crossing = Crossing {
+            boundary: Boundary::Tool,
+            operation: call.tool,
+            categories: &call.rules.access.allowed_category_ids,
+            // The arguments were checked against the schema of the tool.
+            wire: None,
+        };
+        let projected = permissions.need_to_know.project(&crossing, call.input.clone());
+        projected
+            .map(drop)
+            .map_err(|overshared| GateStop::overshared(&overshared))
     }
 
     /// The risk of a call. Calls do not state any of it themselves.
@@ -314,6 +370,10 @@ pub(crate) struct JudgedCall<'a> {
     pub(crate) tool: &'a str,
     pub(crate) input: &'a Value,
     pub(crate) rules: &'a ActionRules,
+    /// What the hooks before the call led to.
+    pub(crate) hook: &'a HookEffect,
+    /// What the run has read; none for a run without untrusted data.
+    pub(crate) history: Option<&'a ReadHistory<'a>>,
 }
 
 /// The stop requests against a run that are pending in memory, if any. Accesses neither the database nor

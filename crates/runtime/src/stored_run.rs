@@ -74,13 +74,10 @@ impl StoredRun {
         self.machine.as_ref()?.as_ref().ok()
     }
 
-    /// The exceeded cap, if the run waits for budget.
+    /// The exceeded limit, if the run waits for budget.
     #[must_use]
     pub fn exceeded(&self) -> Option<&BudgetExceeded> {
-        match &self.turn()?.phase {
-            RunPhase::Parked { exceeded, .. } => Some(exceeded),
-            RunPhase::Modelling { .. } | RunPhase::Acting { .. } | RunPhase::Ended { .. } => None,
-        }
+        self.turn()?.phase.exceeded()
     }
 
     /// The failure, if the run failed.
@@ -273,7 +270,7 @@ fn link(view: &mut View<'_>, run: &RunKey, agent: &AgentId) -> Result<RunLink, S
             is_braked: overview.is_braked,
             // These are not reported as holds: another run or the budget lets it continue without a person.
             is_other_under_way: false,
-            room: MicroUsd(u64::MAX),
+            room: u64::MAX,
         })),
         (_, _) => None,
     };

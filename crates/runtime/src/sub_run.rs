@@ -12,9 +12,10 @@ use wakeful_core::blob::Blob;
 use wakeful_core::id::{AgentId, TraceId};
 use wakeful_core::key::{OperationId, RunKey};
 use wakeful_core::message::{Message, NewMessage, ParentRun, QUEUE_MAX, RunOptions};
+use wakeful_core::provenance::Sources;
 use wakeful_core::report::{LogHead, SealedEvent};
 use wakeful_core::run::{Effect, RunInput, SubRunStart};
-use wakeful_core::step::{ChildRun, EffectClass, ToolError};
+use wakeful_core::step::{ChildRun, EffectClass, StepResult, ToolError};
 use wakeful_core::sub_run::{START_RUN, SubRunFacts, SubRunRequest, start_refusal};
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{AdmissionResult, CauseFacts, Gate, Suspension, Wait, admit};
@@ -242,7 +243,12 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         (claimed.starts, claimed.refused) = (Vec::new(), refusals(&starts, &looks));
         let told = planned.iter().zip(&looks);
         let told = told.filter_map(|(one, look)| Some((one, look.fault.as_ref()?)));
-        let refused: Vec<_> = told.map(|(one, fault)| refused(one, fault)).collect();
+        let refused: Vec<_> = told
+            .map(|(one, fault)| StartResult {
+                sources: claimed.machine.sources_of_call(START_RUN),
+                ..refused(one, fault)
+            })
+            .collect();
         if !refused.is_empty() {
             return self.children_input(run, refused);
         }
@@ -314,8 +320,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             body: body.hash(),
             admitted_at: self.clock.now(),
         };
-        let message = Message::from_run(new, parent, correlation.clone())
-            .with_external_cause(claimed.machine.has_external_cause);
+        let message = Message::from_run(new, parent, correlation.clone()).with_sources_of(&claimed.machine);
         let message = Message {
             options: RunOptions {
                 is_read_only: claimed.machine.is_read_only,
@@ -359,35 +364,40 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             let (wait, since) = (Wait::Children, self.clock.now());
             return Ok(NextAction::Wait(Suspension { wait, since }));
         }
-        let told = ended
-            .into_iter()
-            .filter_map(|(operation_id, (ending, duration_ms))| {
-                let call_id = claimed.machine.call_id(operation_id)?.to_owned();
-                let done = ToolOutcome {
-                    content: ending.describe(),
-                    code: ending.code(),
-                    exit_status: None,
-                    sandbox: None,
-                    blobs: Vec::new(),
-                    images: Vec::new(),
-                    retry_after: None,
-                };
-                Some(((operation_id, call_id), done, duration_ms))
-            });
+        let told = ended.into_iter().filter_map(|(operation_id, ending)| {
+            let call_id = claimed.machine.call_id(operation_id)?.to_owned();
+            let done = ToolOutcome {
+                content: ending.result.describe(),
+                code: ending.result.code(),
+                exit_status: None,
+                sandbox: None,
+                blobs: Vec::new(),
+                images: Vec::new(),
+                changed: Vec::new(),
+                retry_after: None,
+            };
+            let echoed = claimed.machine.sources_of_call(START_RUN);
+            Some(StartResult {
+                operation_id,
+                call_id,
+                done,
+                duration_ms: ending.duration_ms,
+                sources: ending.sources.joined(&echoed),
+            })
+        });
         self.children_input(claimed.run_key(), told.collect())
     }
 
     /// The results of starts, as an input.
-    fn children_input(
-        &self,
-        run: RunKey,
-        told: Vec<((OperationId, String), ToolOutcome, u64)>,
-    ) -> Result<NextAction, EngineError> {
+    fn children_input(&self, run: RunKey, told: Vec<StartResult>) -> Result<NextAction, EngineError> {
         let (mut results, mut contents): (Vec<_>, Vec<Blob>) = (Vec::new(), Vec::new());
-        for ((operation_id, call_id), done, duration_ms) in told {
-            let ended = self.ended(operation_id, &call_id, done, duration_ms);
+        for one in told {
+            let ended = self.ended(one.operation_id, &one.call_id, one.done, one.duration_ms);
             let (result, content, _) = ended.map_err(|e| broken(run, &e))?;
-            results.push(result);
+            results.push(StepResult {
+                sources: one.sources,
+                ..result
+            });
             contents.push(content);
         }
         Ok(NextAction::Input(Box::new(EffectResult {
@@ -409,8 +419,18 @@ fn refusals(starts: &[(Message, Blob, String)], looks: &[StartCheck]) -> Vec<Wak
         .collect()
 }
 
+/// The result that a run receives for a start.
+struct StartResult {
+    operation_id: OperationId,
+    call_id: String,
+    done: ToolOutcome,
+    duration_ms: u64,
+    /// The untrusted sources of its content.
+    sources: Sources,
+}
+
 /// The result that a run receives for a refused start.
-fn refused(one: &PlannedStart, fault: &ToolError) -> ((OperationId, String), ToolOutcome, u64) {
+fn refused(one: &PlannedStart, fault: &ToolError) -> StartResult {
     let done = ToolOutcome {
         content: fault.receipt(START_RUN),
         code: Some(fault.kind.clone()),
@@ -418,7 +438,14 @@ fn refused(one: &PlannedStart, fault: &ToolError) -> ((OperationId, String), Too
         sandbox: None,
         blobs: Vec::new(),
         images: Vec::new(),
+        changed: Vec::new(),
         retry_after: None,
     };
-    ((one.operation_id, one.call_id.clone()), done, 0)
+    StartResult {
+        operation_id: one.operation_id,
+        call_id: one.call_id.clone(),
+        done,
+        duration_ms: 0,
+        sources: Sources::none(),
+    }
 }

@@ -1,5 +1,6 @@
 //! Performs actions.
 
+mod outcome;
 mod stop;
 
 use std::sync::Arc;
@@ -8,22 +9,19 @@ use futures_util::StreamExt as _;
 use futures_util::future::BoxFuture;
 use futures_util::stream;
 use tokio::sync::watch;
-use wakeful_core::blob::Blob;
 use wakeful_core::conversation::ToolCall;
-use wakeful_core::json::NotCanonical;
 use wakeful_core::key::OperationId;
 use wakeful_core::run::{Effect, RunInput, RunPhase};
-use wakeful_core::step::{
-    CrashRecovery, EffectClass, ErrorEnvelope, StepResult, StepStatus, ToolError, result_blob_with,
-    unknown_fault,
-};
-use wakeful_core::tool::refused_connections;
+use wakeful_core::sandbox_policy::CONCURRENT_TOOLS_MAX;
+use wakeful_core::step::{CrashRecovery, EffectClass, StepResult};
 use wakeful_ports::fail_point;
 use wakeful_ports::model::Model;
 use wakeful_ports::planted_bugs;
-use wakeful_ports::tool::{CallGrant, NOT_BEGUN, ToolHost, ToolOutcome, ToolRequest};
+use wakeful_ports::tool::{CallGrant, ToolHost, ToolOutcome, ToolRequest, WriteMeter};
 
+use self::outcome::cut_short;
 use self::stop::{ActionStop, StopLevel};
+use crate::budget::ActionShare;
 use crate::run::{ClaimedRun, broken};
 use crate::step::{EarlyEnd, EffectResult, Freshness, Interrupts, NextAction, asked};
 use crate::tool_output::PendingOutput;
@@ -34,7 +32,7 @@ use crate::{Engine, EngineError};
 const HALT_GRACE_MS: u64 = 3_000;
 
 /// Most repeatable actions of one run that are performed side by side.
-pub(crate) const ACTIONS_AT_ONCE_MAX: usize = 4;
+const ACTIONS_AT_ONCE_MAX: usize = CONCURRENT_TOOLS_MAX as usize;
 
 /// How long a tool may take to end after its time limit, before its result is given up.
 const TIME_LIMIT_GRACE_MS: u64 = 5_000;
@@ -51,12 +49,38 @@ const BRAKED: &str = "braked";
 pub(crate) struct Intent {
     pub(crate) operation_id: OperationId,
     pub(crate) class: EffectClass,
-    call_id: String,
+    pub(crate) call_id: String,
     pub(crate) call: ToolCall,
+    /// What it may use; nothing is limited until its reservations are read.
+    pub(crate) share: ActionShare,
+    /// Counts what it writes to files.
+    pub(crate) written: WriteMeter,
 }
 
-/// The outcome of an action and its duration in milliseconds.
-type Performed = Result<(ActionOutcome, u64), EngineError>;
+/// The outcome of an action and what it used.
+type Performed = Result<(ActionOutcome, Measured), EngineError>;
+
+/// What an action used.
+struct Measured {
+    duration_ms: u64,
+    written_bytes: u64,
+}
+
+/// How long an action may take, in milliseconds.
+#[derive(Debug, Clone, Copy)]
+enum TimeLimit {
+    OfTool(u64),
+    /// The run time that is reserved for it.
+    OfBudget(u64),
+}
+
+impl TimeLimit {
+    const fn ms(self) -> u64 {
+        match self {
+            Self::OfTool(ms) | Self::OfBudget(ms) => ms,
+        }
+    }
+}
 
 enum ActionOutcome {
     Done(ToolOutcome),
@@ -74,7 +98,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
     ) -> Result<NextAction, EngineError> {
         // After a crash the calls are read first.
         let mut look = (!claimed.asked.is_empty()).then_some(look);
-        let intents = self.intents(claimed).await?;
+        let mut intents = self.intents(claimed).await?;
         let calls: Vec<_> = intents
             .iter()
             .map(|intent| (intent.class, &intent.call))
@@ -92,6 +116,11 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             return Ok(NextAction::just(RunInput::Postponed));
         }
         let claimed = &*claimed;
+        let shares = self.granted_shares(claimed).await?;
+        for intent in &mut intents {
+            intent.share = shares.get(&intent.operation_id).copied().unwrap_or_default();
+            intent.written = WriteMeter::new(intent.share.written_bytes);
+        }
         // Boxed, because the compiler cannot show that a stream of borrowing futures is `Send`.
         let mut actions: Vec<BoxFuture<'_, Performed>> = Vec::with_capacity(intents.len());
         for intent in &intents {
@@ -127,6 +156,8 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
                 class,
                 call_id,
                 call: self.call_at(claimed, position).await?,
+                share: ActionShare::default(),
+                written: WriteMeter::default(),
             });
         }
         Ok(intents)
@@ -147,7 +178,18 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         };
         let began = self.clock.monotonic_ms();
         let done = self.perform_action(claimed, intent, look).await?;
-        Ok((done, self.clock.monotonic_ms().saturating_sub(began)))
+        let duration_ms = self.clock.monotonic_ms().saturating_sub(began);
+        let done = match done {
+            ActionOutcome::Done(outcome) => {
+                ActionOutcome::Done(self.run_result_hooks(claimed, intent, outcome).await)
+            }
+            ActionOutcome::Held(next) => ActionOutcome::Held(next),
+        };
+        let used = Measured {
+            duration_ms,
+            written_bytes: intent.written.bytes(),
+        };
+        Ok((done, used))
     }
 
     /// The input that reports what was performed. Actions that did not start keep their intents; if none
@@ -161,8 +203,8 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         let (mut results, mut contents, mut blobs) = (Vec::new(), Vec::new(), Vec::new());
         let mut unperformed = Ok(None);
         for (intent, performed) in intents.iter().zip(performed) {
-            let (done, duration_ms) = match performed {
-                Ok((ActionOutcome::Done(done), duration_ms)) => (done, duration_ms),
+            let (done, used) = match performed {
+                Ok((ActionOutcome::Done(done), used)) => (done, used),
                 Ok((ActionOutcome::Held(next), _)) => {
                     unperformed = unperformed.map(|first: Option<NextAction>| first.or(Some(next)));
                     continue;
@@ -174,10 +216,15 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
                     continue;
                 }
             };
+            let sources = self.result_sources(claimed, &intent.call, &done);
             let (result, content, more) = self
-                .ended(intent.operation_id, &intent.call_id, done, duration_ms)
+                .ended(intent.operation_id, &intent.call_id, done, used.duration_ms)
                 .map_err(|e| broken(claimed.run_key(), &e))?;
-            results.push(result);
+            results.push(StepResult {
+                sources,
+                written_bytes: claimed.budget.as_ref().map(|_| used.written_bytes),
+                ..result
+            });
             contents.push(content.clone());
             blobs.push(content);
             blobs.extend(more);
@@ -244,78 +291,36 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         }
     }
 
-    /// The stored result of an action: its step result, the content for the model, and the blobs that it
-    /// references.
-    pub(crate) fn ended(
-        &self,
-        operation_id: OperationId,
-        call_id: &str,
-        done: ToolOutcome,
-        duration_ms: u64,
-    ) -> Result<(StepResult, Blob, Vec<Blob>), NotCanonical> {
-        let done = self.without_keys(done);
-        let status = StepStatus::of_code(done.code.as_deref());
-        let error = status
-            .is_error()
-            .then(|| ErrorEnvelope::of_receipt(&done.content))
-            .flatten();
-        let refused = match done.sandbox {
-            Some(_) => refused_connections(&done.content),
-            None => Vec::new(),
-        };
-        let content = result_blob_with(call_id, status.is_error(), done.content, done.images)?;
-        let result = StepResult {
-            operation_id,
-            status,
-            content: content.hash(),
-            duration_ms,
-            sandbox: done.sandbox,
-            exit_status: done.exit_status,
-            code: done.code,
-            error,
-            refused,
-            again: done.retry_after,
-        };
-        Ok((result, content, done.blobs))
-    }
-
     async fn run_tool(&self, claimed: &ClaimedRun, intent: &Intent) -> Result<ActionOutcome, EngineError> {
-        let Intent {
-            operation_id,
-            class,
-            ref call,
-            ..
-        } = *intent;
+        let (operation_id, call) = (intent.operation_id, &intent.call);
         // The lease is checked last, because that does not wait.
         if !self.store.holds_lease() {
             return Err(EngineError::LeaseLost(claimed.row.agent_id.clone()));
         }
         fail_point::fail_point("act.before_perform");
+        let confinement = self.confinement(claimed, intent);
         let (wishes, wish) = watch::channel(StopLevel::Run);
         let output = Arc::new(PendingOutput::default());
         let act = ToolRequest {
             operation_id,
             tool: call.name.clone(),
             input: call.input.clone(),
+            run_key: Some(claimed.run_key()),
             agent_id: claimed.row.agent_id.clone(),
             at: self.clock.now(),
             grant: self
                 .grant(claimed, intent)
                 .unwrap_or_else(|| CallGrant::judged(Vec::new())),
-            scope: claimed.settings.sandbox.clone(),
-            hosts: self.host_policy(claimed, call, class),
+            scope: confinement.scope,
+            hosts: confinement.hosts,
+            paths: self.path_policy(claimed, call, intent.class),
             access: claimed.settings.access(),
             is_read_only: claimed.machine.is_read_only,
+            is_untrusted: confinement.is_untrusted,
             output: output.sink(Arc::clone(&self.model), Arc::clone(&self.tools)),
+            written: intent.written.clone(),
         };
-        let told = ActionStop {
-            wish,
-            store: self.store.clone(),
-            halt: self.halt.clone(),
-            clock: Arc::clone(&self.clock),
-            run: claimed.run_key(),
-            agent: claimed.row.agent_id.clone(),
-        };
+        let told = self.action_stop(claimed, wish);
         let performing = self.tools.perform(act, told);
         let performing = self.with_output(claimed, operation_id, &output, performing);
         tokio::pin!(performing);
@@ -326,14 +331,14 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
                 return Ok(ActionOutcome::Done(done));
             }
             early = self.wait_for_early_end(claimed) => early,
-            limit_ms = self.time_limit(intent) => {
+            limit = self.time_limit(intent) => {
                 let _ = wishes.send(StopLevel::End);
                 let late = tokio::select! {
                     biased;
                     done = &mut performing => Some(done),
                     () = self.clock.sleep(TIME_LIMIT_GRACE_MS) => None,
                 };
-                return Ok(ActionOutcome::Done(self.timed_out(intent, limit_ms, late).await));
+                return Ok(ActionOutcome::Done(self.timed_out(intent, limit, late).await));
             }
         };
         if let EarlyEnd::Halted = early {
@@ -350,65 +355,32 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         cut_short(claimed, early, performing.await)
     }
 
+    fn action_stop(&self, claimed: &ClaimedRun, wish: watch::Receiver<StopLevel>) -> ActionStop {
+        ActionStop {
+            wish,
+            store: self.store.clone(),
+            halt: self.halt.clone(),
+            clock: Arc::clone(&self.clock),
+            run: claimed.run_key(),
+            agent: claimed.row.agent_id.clone(),
+        }
+    }
+
     /// Resolves with the limit after the time that a tool may take; never for a tool with limits of its own,
-    /// nor for a journal write, which the databases limit: an abandoned one could still be committed.
-    async fn time_limit(&self, intent: &Intent) -> u64 {
-        let limit_ms = self.tools.time_limit_ms(&intent.call.name);
-        let Some(limit_ms) = limit_ms.filter(|_| intent.class != EffectClass::Saga) else {
+    /// nor for a journal write, which the databases limit: an abandoned one could still be committed. The run time
+    /// that is reserved for the action limits it too.
+    async fn time_limit(&self, intent: &Intent) -> TimeLimit {
+        let of_tool = self.tools.time_limit_ms(&intent.call.name).map(TimeLimit::OfTool);
+        let of_budget = intent.share.run_time_ms.map(TimeLimit::OfBudget);
+        let limit = of_tool
+            .into_iter()
+            .chain(of_budget)
+            .min_by_key(|limit| limit.ms());
+        let Some(limit) = limit.filter(|_| intent.class != EffectClass::Saga) else {
             return std::future::pending().await;
         };
-        self.clock.sleep(limit_ms).await;
-        limit_ms
-    }
-
-    /// The outcome of an action that exceeded its time limit, and what it reported after the stop.
-    async fn timed_out(&self, intent: &Intent, limit_ms: u64, late: Option<ToolOutcome>) -> ToolOutcome {
-        match late {
-            // Its effect is known.
-            Some(done) if done.code.as_deref() != Some(CANCELLED) => return done,
-            None if intent.class.after_crash() == CrashRecovery::Unknown => {
-                return self.unknown(intent.operation_id, &intent.call).await;
-            }
-            Some(_) | None => {}
-        }
-        let tool = &intent.call.name;
-        let message = format!("{tool} did not end within {limit_ms} ms and was stopped");
-        let hint = "ask for less at once, or for a smaller range";
-        let fault = ToolError::new(TIMED_OUT, &message, hint);
-        ToolOutcome {
-            content: fault.receipt(tool),
-            code: Some(fault.kind),
-            exit_status: None,
-            sandbox: None,
-            blobs: Vec::new(),
-            images: Vec::new(),
-            retry_after: None,
-        }
-    }
-
-    /// Stops leftover processes of the action, then reports an unknown outcome.
-    async fn unknown(&self, operation_id: OperationId, call: &ToolCall) -> ToolOutcome {
-        fail_point::fail_point("recover.before_clear");
-        self.tools.clean_up(operation_id).await;
-        fail_point::fail_point("recover.after_clear");
-        let fault = unknown_fault();
-        let content = fault.receipt(&call.name);
-        let code = if planted_bugs::is_planted("unknown_called_ok") {
-            None
-        } else if planted_bugs::is_planted("unknown_called_failed") {
-            Some("planted".to_owned())
-        } else {
-            Some(fault.kind)
-        };
-        ToolOutcome {
-            content,
-            code,
-            exit_status: None,
-            sandbox: None,
-            blobs: Vec::new(),
-            images: Vec::new(),
-            retry_after: None,
-        }
+        self.clock.sleep(limit.ms()).await;
+        limit
     }
 
     /// The call at a position of the newest reply, from memory or, after a crash, from the stored reply.
@@ -435,27 +407,4 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         };
         claimed.asked.get(position).cloned().ok_or_else(missing)
     }
-}
-
-/// The outcome of an action that was asked to end early.
-fn cut_short(claimed: &ClaimedRun, early: EarlyEnd, done: ToolOutcome) -> Result<ActionOutcome, EngineError> {
-    // A halt or a brake is not a cancellation.
-    let (word, rest) = match early {
-        EarlyEnd::LeaseLost => return Err(EngineError::LeaseLost(claimed.row.agent_id.clone())),
-        EarlyEnd::Cancelled => (CANCELLED, None),
-        EarlyEnd::Halted => (HALTED, Some(NextAction::Stop)),
-        EarlyEnd::Braked => (BRAKED, Some(NextAction::Brake)),
-    };
-    let code = match done.code.as_deref() {
-        // As before the start: an action that has not started is left to the machine, and the intent of one
-        // that an earlier process may have performed is not withdrawn.
-        Some(NOT_BEGUN) => match (claimed.freshness, rest) {
-            (Freshness::Fresh, _) => return Ok(ActionOutcome::Held(NextAction::just(RunInput::Postponed))),
-            (Freshness::Recovered, Some(rest)) => return Ok(ActionOutcome::Held(rest)),
-            (Freshness::Recovered, None) => Some(word.to_owned()),
-        },
-        Some(CANCELLED) => Some(word.to_owned()),
-        Some(_) | None => done.code.clone(),
-    };
-    Ok(ActionOutcome::Done(ToolOutcome { code, ..done }))
 }

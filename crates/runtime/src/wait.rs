@@ -30,6 +30,8 @@ pub(crate) const INLINE_WAIT_MS_MAX: u64 = 2_000;
 pub(crate) enum Need {
     Nothing,
     Time(Millis),
+    /// The end of the minute in which a tool was called too often.
+    Rate(Millis),
     /// The answer to a decision.
     Answer(DecisionId),
     /// The end of one of these sub-runs.
@@ -51,7 +53,10 @@ impl Need {
                     .collect(),
             ),
             (false, Some(question)) => Self::Answer(question),
-            (false, None) if delay_ms > INLINE_WAIT_MS_MAX => Self::Time(later(now, delay_ms)),
+            (false, None) if delay_ms > INLINE_WAIT_MS_MAX => match turn.phase.delayed_tool() {
+                Some(_) => Self::Rate(later(now, delay_ms)),
+                None => Self::Time(later(now, delay_ms)),
+            },
             (false, None) => Self::Nothing,
         }
     }
@@ -60,6 +65,7 @@ impl Need {
     pub(crate) fn of_wait(wait: Wait, turn: &RunMachine, now: Millis) -> Self {
         match wait {
             Wait::Due { until } => Self::Time(until),
+            Wait::Rate { until } => Self::Rate(until),
             Wait::Budget { .. } => Self::Budget(wait),
             Wait::Decision { .. } | Wait::Children | Wait::Turn => Self::of(turn, now),
         }
@@ -77,6 +83,7 @@ impl Need {
         let wait = match self {
             Self::Nothing => None,
             Self::Time(until) => Some(Wait::Due { until: *until }),
+            Self::Rate(until) => Some(Wait::Rate { until: *until }),
             // Nothing to check: dispatch compares the wait with the stored budget.
             Self::Budget(wait) => Some(*wait),
             Self::Answer(question) => view.decision(question)?.and_then(|decision| decision.wait(now)),
@@ -155,7 +162,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         // Time waited before a crash counts. If the clock was set back, the wait is limited to the original
         // delay.
         let left_ms = match claimed.row.wait() {
-            Some(Wait::Due { until }) => until.since(now).min(delay_ms),
+            Some(Wait::Due { until } | Wait::Rate { until }) => until.since(now).min(delay_ms),
             Some(Wait::Decision { .. } | Wait::Children | Wait::Budget { .. } | Wait::Turn) | None => {
                 delay_ms
             }
@@ -170,8 +177,10 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             return ended_early(claimed, EarlyEnd::Cancelled).map(Some);
         }
         if left_ms > INLINE_WAIT_MS_MAX {
-            let wait = Wait::Due {
-                until: later(now, left_ms),
+            let until = later(now, left_ms);
+            let wait = match claimed.machine.phase.delayed_tool() {
+                Some(_) => Wait::Rate { until },
+                None => Wait::Due { until },
             };
             return Ok(Some(NextAction::Wait(Suspension { wait, since: now })));
         }
@@ -212,6 +221,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
                     decision_id: id,
                     ruling: ApprovalOutcome::Approved {
                         until: Millis(i64::MAX),
+                        opens_hosts: false,
                     },
                 })
             }

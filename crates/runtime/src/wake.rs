@@ -7,8 +7,9 @@ use wakeful_core::blob::Blob;
 use wakeful_core::conversation::{Attachment, Block, Role, TranscriptEntry};
 use wakeful_core::id::RunnerId;
 use wakeful_core::key::RunKey;
-use wakeful_core::message::Message;
+use wakeful_core::message::{Authority, Message};
 use wakeful_core::proof::row_binding::attach;
+use wakeful_core::provenance::Sources;
 use wakeful_core::report::payload::{MessageAdmitted, WakeDecided};
 use wakeful_core::report::{Event, EventDraft};
 use wakeful_core::run::{Effect, InputReads, RunInput, RunMachine};
@@ -167,15 +168,20 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             .with_denied_tools(limits.deny_tools)
             .with_ask_tools(limits.ask_tools);
         let FirstEntry { entry, body, absorbs } = opening;
-        let taken_up = absorbs.iter().map(|message| &message.cause);
+        let mut sources = Sources::of_attachments(&entry.blocks).joined(&message.cause.all_sources());
+        for absorbed in &absorbs {
+            sources.join(&absorbed.cause.all_sources());
+        }
         let turn = RunMachine {
             is_read_only: message.options.is_read_only,
             ..turn
         };
-        let turn = turn.caused_by([&message.cause].into_iter().chain(taken_up));
+        let turn = turn.caused_by(&message.cause);
         let input = RunInput::Admitted {
             body: body.as_ref().map_or(message.body, Blob::hash),
             history: message.options.history.clone(),
+            sources,
+            is_instruction: message.authority == Authority::OperatorInstruction && absorbs.is_empty(),
         };
         let mut moved = turn
             .apply(&InputReads::default(), input.clone())

@@ -124,6 +124,13 @@ async fn checked(call: &Call, settings: SettingsChange) -> Result<SettingsChange
             conflict(bad("tool_quotas", &unknown.to_string(), hint))
         })?;
     }
+    if let Some(guardrails) = settings.guardrails.value() {
+        let named = guardrails.tool_guardrails.iter().flat_map(|spec| &spec.tools);
+        check_tool_names(&call.host.tools(), &named.cloned().collect()).map_err(|unknown| {
+            let hint = "name the tool exactly as `GET /api/tools` lists it";
+            conflict(bad("guardrails.tool_guardrails", &unknown.to_string(), hint))
+        })?;
+    }
     let model = settings.model.try_map(|name| model(call, "model", name))?;
     let fallbacks = settings.fallbacks.try_map(|names| {
         let names = names.into_iter().map(|name| self::model(call, "fallbacks", name));
@@ -224,7 +231,7 @@ async fn view(call: &Call, agent: AgentId, stored: StoredSettings) -> Result<Age
         ask_tools_of_all_agents: list(call.host.rule_defaults().ask_tools),
         deny_tools: list(record.deny_tools),
         may_start: list(record.may_start),
-        external_causes: record.external_causes,
+        foreign_targets: record.foreign_targets,
         answer_channels: record.answer_channels,
         max_rounds: record.max_rounds,
         daily_usd: stored.daily_usd.map(|cap| cap.to_string()),
@@ -232,7 +239,9 @@ async fn view(call: &Call, agent: AgentId, stored: StoredSettings) -> Result<Age
         permission_mode: record.permission_mode,
         sandbox: record.sandbox,
         tool_quotas: record.tool_quotas,
+        guardrails: record.guardrails,
         capabilities: record.capabilities,
+        web_search: record.web_search,
         allowed_category_ids: list(record.allowed_category_ids),
     })
 }

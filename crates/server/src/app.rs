@@ -23,6 +23,7 @@ use wakeful_core::message::RunOptions;
 use wakeful_core::policy::{ActionRules, RuleDefaults};
 use wakeful_core::problem::Problem;
 use wakeful_core::prompt::Guidance;
+use wakeful_core::redact::Redactor;
 use wakeful_core::time::Millis;
 use wakeful_core::tool::ToolContract;
 use wakeful_ports::clock::{Clock, Entropy};
@@ -42,10 +43,12 @@ use crate::provider::ProviderHost;
 use crate::rate::Rates;
 use crate::route::Routes;
 use crate::secret::SecretHost;
+use crate::trust::FolderHost;
 use crate::{
-    agent, agent_settings, attention, brake, budget, decision, descriptor, erasure, event, external_trigger,
-    guard, journal, journal_record, login, message, metrics, openapi, page, policy, provider, run,
-    run_change, runtime, schedule, secret, settings, source, subscription, transcript, why,
+    agent, agent_settings, attention, audit, brake, budget, decision, descriptor, erasure, event,
+    external_trigger, guard, journal, journal_record, login, message, metrics, openapi, page, policy,
+    provider, run, run_change, runtime, schedule, secret, settings, source, subscription, transcript, trust,
+    why,
 };
 
 /// Most concurrent requests. The store has one writer; a longer internal queue would only hide the
@@ -147,7 +150,8 @@ pub trait Host: Send + Sync + 'static {
     fn rule_defaults(&self) -> RuleDefaults;
 
     /// The policies in force for an agent under these rules. Reads files.
-    fn policies(&self, agent: &AgentId, rules: &ActionRules) -> Result<AgentPolicy, Problem>;
+    fn policies(&self, agent: &AgentId, workspace: &str, rules: &ActionRules)
+    -> Result<AgentPolicy, Problem>;
 
     /// Explains the verdict on a call. Reads files.
     fn explain_call(&self, call: &ExplainedCall) -> Result<PolicyExplanation, Problem>;
@@ -174,6 +178,10 @@ pub trait Host: Send + Sync + 'static {
     /// The guidance of an agent in its workspace.
     fn guidance(&self, agent: &AgentId, workspace: &str) -> Guidance;
 
+    /// Removes the messages to an agent that were typed in the terminal chat, and returns how many there were.
+    /// Writes a file.
+    fn erase_typed(&self, agent: &AgentId) -> Result<u64, Problem>;
+
     /// Whether the peer of a connection is a process that an agent's tool started. It reads files, so it
     /// must not run on an async thread.
     fn is_tool(&self, peer: Peer) -> bool;
@@ -181,8 +189,15 @@ pub trait Host: Send + Sync + 'static {
     /// Lists and tests model providers, and stores their keys.
     fn providers(&self) -> Arc<dyn ProviderHost>;
 
+    /// Finds all secrets and keys of the home. Only the first call after a change reads files or asks a keyring, as
+    /// for the results of tools.
+    fn redactor(&self) -> Arc<Redactor>;
+
     /// Lists and stores secrets of commands.
     fn secrets(&self) -> Arc<dyn SecretHost>;
+
+    /// Lists and answers which folders are trusted.
+    fn folders(&self) -> Arc<dyn FolderHost>;
 
     /// The daily backups of the home. It lists one folder.
     fn backup(&self) -> BackupStatus;
@@ -231,6 +246,10 @@ pub struct RateLimits {
     pub client_per_minute: u32,
     /// Messages to one agent.
     pub messages_per_minute: u32,
+    /// Requests of one caller that is not the owner's client.
+    pub outside_per_minute: u32,
+    /// Turns that such callers cause at one agent.
+    pub outside_turns_per_minute: u32,
     /// Wrong tokens and codes from one address.
     pub failures_per_minute: u32,
 }
@@ -435,6 +454,7 @@ pub(crate) fn endpoints() -> Routes {
         .merge(budget::routes())
         .merge(decision::routes())
         .merge(attention::routes())
+        .merge(audit::routes())
         .merge(message::routes())
         .merge(run::routes())
         .merge(run_change::routes())
@@ -448,6 +468,7 @@ pub(crate) fn endpoints() -> Routes {
         .merge(journal_record::routes())
         .merge(provider::routes())
         .merge(secret::routes())
+        .merge(trust::routes())
         .merge(schedule::routes())
         .merge(policy::routes())
         .merge(settings::routes())

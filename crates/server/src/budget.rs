@@ -1,9 +1,10 @@
 //! HTTP endpoints for budgets and confirmations.
 
 use wakeful_api::{
-    AgentSpending, Budget, ConfirmProvider, GetAgentSpending, GetBudget, ListPrivacyReceipts, PrivacyReceipt,
-    SetCap,
+    AgentSpending, Budget, BudgetLimit, ChangeLimit, ClearLimit, ConfirmProvider, GetAgentSpending,
+    GetBudget, ListLimits, ListPrivacyReceipts, PrivacyReceipt, SetCap, SetLimit,
 };
+use wakeful_runtime::api::NewLimit;
 
 use crate::error::ApiError;
 use crate::route::{Call, Routes};
@@ -13,6 +14,10 @@ pub(crate) fn routes() -> Routes {
     Routes::default()
         .add(show)
         .add(set)
+        .add(limits)
+        .add(set_limit)
+        .add(change_limit)
+        .add(clear_limit)
         .add(of_agent)
         .add(receipts)
         .add(confirm)
@@ -39,6 +44,41 @@ async fn set(call: Call, asked: SetCap) -> Result<Budget, ApiError> {
     Ok(view::budget(
         &call.runtime()?.budgets.set_cap(agent, daily).await?,
     ))
+}
+
+async fn limits(call: Call, _: ListLimits) -> Result<Vec<BudgetLimit>, ApiError> {
+    let limits = call.runtime()?.budgets.limits().await?;
+    Ok(limits.iter().map(view::limit).collect())
+}
+
+async fn set_limit(call: Call, asked: SetLimit) -> Result<BudgetLimit, ApiError> {
+    let SetLimit {
+        scope,
+        subject,
+        resource,
+        period,
+        max,
+    } = asked;
+    let new = NewLimit {
+        scope,
+        subject,
+        resource,
+        period,
+        max,
+    };
+    Ok(view::limit(&call.runtime()?.budgets.set_limit(new).await?))
+}
+
+async fn change_limit(call: Call, asked: ChangeLimit) -> Result<BudgetLimit, ApiError> {
+    let budgets = &call.runtime()?.budgets;
+    Ok(view::limit(
+        &budgets.change_limit(asked.limit_id.as_str(), asked.max).await?,
+    ))
+}
+
+async fn clear_limit(call: Call, asked: ClearLimit) -> Result<BudgetLimit, ApiError> {
+    let budgets = &call.runtime()?.budgets;
+    Ok(view::limit(&budgets.clear_limit(asked.limit_id.as_str()).await?))
 }
 
 async fn of_agent(call: Call, asked: GetAgentSpending) -> Result<AgentSpending, ApiError> {

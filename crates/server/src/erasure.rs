@@ -1,6 +1,11 @@
 //! HTTP endpoints for erasure.
 
+use std::sync::Arc;
+
+use axum::http::StatusCode;
 use wakeful_api::{EraseContent, Erasure, SEQ_MAX};
+use wakeful_core::id::AgentId;
+use wakeful_core::problem::Problem;
 use wakeful_runtime::proof::{ErasureRequest, ErasureTarget, REASON_CHARS_MAX, reason};
 
 use crate::error::ApiError;
@@ -11,6 +16,8 @@ pub(crate) fn routes() -> Routes {
 }
 
 async fn erase(call: Call, asked: EraseContent) -> Result<Erasure, ApiError> {
+    // The request is a person's consent, which a process of an agent cannot give.
+    call.refuse_tools().await?;
     let what = what(&asked)?;
     let reason = reason(&asked.reason).ok_or_else(|| {
         let message =
@@ -27,7 +34,27 @@ async fn erase(call: Call, asked: EraseContent) -> Result<Erasure, ApiError> {
         reason,
         channel: call.channel()?,
     };
-    Ok(call.runtime()?.events.erase(wanted).await?)
+    let agent = wanted.agent.clone();
+    let erased = call.runtime()?.events.erase(wanted).await?;
+    let chat_messages = erase_typed(&call, agent).await?;
+    Ok(Erasure {
+        chat_messages,
+        ..erased
+    })
+}
+
+async fn erase_typed(call: &Call, agent: AgentId) -> Result<u64, ApiError> {
+    let host = Arc::clone(&call.host);
+    let removed = tokio::task::spawn_blocking(move || host.erase_typed(&agent)).await;
+    let failed = |_| {
+        Err(Problem::new(
+            "history_not_erased",
+            "chat_history could not be accessed",
+            "try again",
+        ))
+    };
+    let removed = removed.unwrap_or_else(failed);
+    removed.map_err(|problem| ApiError::of(StatusCode::INTERNAL_SERVER_ERROR, problem))
 }
 
 fn what(asked: &EraseContent) -> Result<ErasureTarget, ApiError> {

@@ -174,6 +174,7 @@ fn status_of(error: &EngineError) -> StatusCode {
     match error {
         EngineError::UnknownAgent(_)
         | EngineError::UnknownRun(_)
+        | EngineError::UnknownLimit(_)
         | EngineError::UnknownStep { .. }
         | EngineError::UnknownDecision(_)
         | EngineError::UnknownTrigger

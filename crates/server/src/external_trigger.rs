@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::{FromRequestParts as _, Path};
-use axum::http::{HeaderMap, Request, header};
+use axum::http::{HeaderMap, HeaderValue, Request, header};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 use subtle::ConstantTimeEq as _;
@@ -16,6 +16,7 @@ use wakeful_api::{
 use wakeful_core::external_trigger::{DeliveryMode, TriggerStatus};
 use wakeful_core::id::{RuleId, TraceId, TurnId};
 use wakeful_core::key::Digest;
+use wakeful_core::redact::Redactor;
 use wakeful_core::time::Millis;
 use wakeful_runtime::EngineError;
 use wakeful_runtime::api::{TriggerCapability, TriggerDelivery};
@@ -25,13 +26,11 @@ use crate::error::ApiError;
 use crate::extract::bounded;
 use crate::guard::{Peer, count, count_failure, failed, too_many};
 use crate::rate::{RateKey, RateStatus};
+use crate::redaction;
 use crate::route::{Call, Routes, to_its_end};
 
 /// Largest body of a delivery. It is a signal that makes an agent look further, not a file upload.
 pub(crate) const DELIVERY_BYTES_MAX: usize = 64 * 1024;
-
-/// Most deliveries to one URL per minute.
-pub(crate) const DELIVERIES_PER_MINUTE_MAX: u32 = 600;
 
 /// The headers in which a sender names its delivery.
 const NAME_HEADERS: [&str; 2] = ["idempotency-key", "x-delivery-id"];
@@ -120,7 +119,7 @@ fn admit<'a>(
     peer: Option<Peer>,
 ) -> Result<Option<SemaphorePermit<'a>>, ApiError> {
     let now = app.clock.monotonic_ms();
-    match app.rates.standing(key, DELIVERIES_PER_MINUTE_MAX, now) {
+    match app.rates.standing(key, app.limits.outside_per_minute, now) {
         RateStatus::Full(wait_s) => return Err(too_many(app, key, wait_s)),
         RateStatus::Room => return Ok(None),
         RateStatus::Unknown => {}
@@ -177,20 +176,34 @@ async fn deliver(app: App, request: Request<Body>) -> Result<TriggerDeliveryResu
         let message = "too many deliveries are in progress";
         ApiError::unavailable("overloaded", message, "send it again in a moment")
     })?;
-    count(&app, &key, DELIVERIES_PER_MINUTE_MAX)?;
+    count(&app, &key, app.limits.outside_per_minute)?;
+    let body = bounded(body, DELIVERY_BYTES_MAX).await?;
+    let redactor = app.host.redactor();
+    let headers = HeaderTexts {
+        headers: &parts.headers,
+        redactor: &redactor,
+    };
     let delivery = TriggerDelivery {
-        name: name(&parts.headers)?,
-        correlation: trace(&parts.headers, CORRELATION_HEADER)?,
-        causation: trace(&parts.headers, CAUSATION_HEADER)?,
-        content_type: text(&parts.headers, header::CONTENT_TYPE.as_str()),
-        body: bounded(body, DELIVERY_BYTES_MAX).await?,
+        name: headers.name()?,
+        correlation: headers.trace(CORRELATION_HEADER)?,
+        causation: headers.trace(CAUSATION_HEADER)?,
+        content_type: headers.text(header::CONTENT_TYPE.as_str()),
+        body: redaction::delivery(&redactor, body).0,
     };
     // The semaphore is never closed.
     let turn = Arc::clone(&app.delivering).acquire_owned().await;
+    // A repetition of a delivery causes no turn.
+    let turns = RateKey::OutsideTurns(row.agent_id.to_string());
+    count(&app, &turns, app.limits.outside_turns_per_minute)?;
+    let counted = app.clone();
     // The permit is held until the write is complete, even if the sender has disconnected.
     let posted = to_its_end(async move {
         let _held = (place, turn);
-        Ok(runtime.triggers.deliver(row, delivery).await?)
+        let delivered = runtime.triggers.deliver(row, delivery).await;
+        if !delivered.as_ref().is_ok_and(|receipt| receipt.is_new) {
+            counted.rates.give_back(&turns);
+        }
+        Ok(delivered?)
     })
     .await?;
     Ok(TriggerDeliveryResult {
@@ -199,29 +212,42 @@ async fn deliver(app: App, request: Request<Body>) -> Result<TriggerDeliveryResu
     })
 }
 
-fn name(headers: &HeaderMap) -> Result<Option<TurnId>, ApiError> {
-    let given = NAME_HEADERS.iter().find_map(|header| headers.get(*header));
-    let Some(given) = given else { return Ok(None) };
-    let name = given.to_str().ok().and_then(|name| TurnId::parse(name).ok());
-    name.map(Some).ok_or_else(|| {
-        let message = "the delivery id is empty, too long or not ASCII";
-        ApiError::bad("bad_id", message, "use an id of 1 to 200 letters and digits")
-    })
+/// The headers of a delivery, without secrets.
+struct HeaderTexts<'a> {
+    headers: &'a HeaderMap,
+    redactor: &'a Redactor,
 }
 
-fn trace(headers: &HeaderMap, header: &'static str) -> Result<Option<TraceId>, ApiError> {
-    let Some(given) = headers.get(header) else {
-        return Ok(None);
-    };
-    let name = given.to_str().ok().and_then(|name| TraceId::parse(name).ok());
-    name.map(Some).ok_or_else(|| {
-        let message = format!("{header} is empty, too long or not ASCII");
-        ApiError::bad("bad_id", message, "use 1 to 200 letters and digits")
-    })
-}
+impl HeaderTexts<'_> {
+    fn name(&self) -> Result<Option<TurnId>, ApiError> {
+        let given = NAME_HEADERS.iter().find_map(|header| self.headers.get(*header));
+        let Some(given) = given else { return Ok(None) };
+        let name = self.read(given).and_then(|name| TurnId::parse(&name).ok());
+        name.map(Some).ok_or_else(|| {
+            let message = "the delivery id is empty, too long or not ASCII";
+            ApiError::bad("bad_id", message, "use an id of 1 to 200 letters and digits")
+        })
+    }
 
-fn text(headers: &HeaderMap, name: &str) -> Option<String> {
-    headers.get(name)?.to_str().ok().map(str::to_owned)
+    fn trace(&self, header: &'static str) -> Result<Option<TraceId>, ApiError> {
+        let Some(given) = self.headers.get(header) else {
+            return Ok(None);
+        };
+        let name = self.read(given).and_then(|name| TraceId::parse(&name).ok());
+        name.map(Some).ok_or_else(|| {
+            let message = format!("{header} is empty, too long or not ASCII");
+            ApiError::bad("bad_id", message, "use 1 to 200 letters and digits")
+        })
+    }
+
+    fn text(&self, name: &str) -> Option<String> {
+        self.read(self.headers.get(name)?)
+    }
+
+    fn read(&self, value: &HeaderValue) -> Option<String> {
+        let text = value.to_str().ok()?;
+        Some(self.redactor.text(text).unwrap_or_else(|| text.to_owned()))
+    }
 }
 
 #[cfg(test)]

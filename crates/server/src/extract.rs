@@ -11,8 +11,11 @@ use serde_json::error::Category;
 use serde_path_to_error::Segment;
 use wakeful_api::endpoint::Method;
 use wakeful_api::{Endpoint, Operation};
+use wakeful_core::redact::Redactor;
+use wakeful_core::secret::SECRET_BYTES_MIN;
 
 use crate::error::ApiError;
+use crate::redaction::{self, Redactions};
 
 /// Longest wait for a body. Even on a slow connection a megabyte arrives within it.
 pub(crate) const BODY_READ_MS_MAX: u64 = 30_000;
@@ -27,6 +30,7 @@ pub(crate) struct RawInput {
     path: Parameters,
     /// The JSON body of an endpoint that has one; otherwise the path parameters and the query as one form.
     rest: Vec<u8>,
+    has_body: bool,
 }
 
 impl RawInput {
@@ -50,14 +54,28 @@ impl RawInput {
             ));
         }
         let rest = bounded(body, operation.body_bytes_max).await?;
-        Ok(Self { path, rest })
+        let has_body = true;
+        Ok(Self { path, rest, has_body })
     }
 
     fn of_query(path: Parameters, query: &str) -> Result<Self, ApiError> {
         let form = serde_urlencoded::to_string(&path);
         let form = form.map_err(|error| ApiError::bad("bad_query", error.to_string(), SEE_DOCUMENT))?;
         let rest = format!("{form}&{query}").into_bytes();
-        Ok(Self { path, rest })
+        let has_body = false;
+        Ok(Self { path, rest, has_body })
+    }
+
+    /// Whether the body is long enough for a secret. Most requests that change something have an empty one, and
+    /// the redactor may ask a keyring.
+    pub(crate) const fn may_have_secret(&self) -> bool {
+        self.has_body && self.rest.len() > SECRET_BYTES_MIN
+    }
+
+    /// The input without secrets, and how many texts contained one.
+    pub(crate) fn redacted(self, operation: &Operation, redactor: &Redactor) -> (Self, Redactions) {
+        let (rest, count) = redaction::body(redactor, operation, self.rest);
+        (Self { rest, ..self }, count)
     }
 
     /// Deserializes the input as the endpoint's type.
@@ -252,7 +270,8 @@ mod tests {
     fn message(body: &str) -> Result<SendMessage, ApiError> {
         let path = path("agent_id", "main");
         let rest = body.as_bytes().to_vec();
-        RawInput { path, rest }.read()
+        let has_body = true;
+        RawInput { path, rest, has_body }.read()
     }
 
     fn code_of(body: &str) -> String {

@@ -8,7 +8,7 @@
 //! | `rate` | rate limits |
 //! | `login` | one-time links, and the browser logins that they create |
 //! | `agent`, `message`, `run`, `decision`, `brake`, `budget`, `event`, `transcript`, `runtime` | the routes, one noun each |
-//! | `erasure`, `journal`, `journal_record`, `provider`, `schedule`, `secret`, `source`, `subscription`, `external_trigger`, `why` | more routes |
+//! | `erasure`, `journal`, `journal_record`, `provider`, `schedule`, `secret`, `source`, `subscription`, `trust`, `external_trigger`, `why` | more routes |
 //! | `stream` | event streams |
 //! | `metrics` | metrics for Prometheus |
 //! | `page` | the embedded files of the page |
@@ -29,6 +29,7 @@ mod agent;
 mod agent_settings;
 mod app;
 mod attention;
+mod audit;
 mod brake;
 mod budget;
 mod connection;
@@ -53,6 +54,7 @@ mod peer;
 mod policy;
 mod provider;
 mod rate;
+mod redaction;
 mod route;
 mod run;
 mod run_change;
@@ -66,6 +68,7 @@ mod source;
 mod stream;
 mod subscription;
 mod transcript;
+mod trust;
 pub mod view;
 mod why;
 
@@ -82,3 +85,4 @@ pub use policy::ExplainedCall;
 pub use provider::{HostFuture, ProviderHost};
 pub use secret::SecretHost;
 pub use serve::{ServerEnd, serve, serve_at_most, serve_local};
+pub use trust::FolderHost;

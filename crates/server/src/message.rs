@@ -16,6 +16,7 @@ use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::Parameters;
 use crate::rate::RateKey;
+use crate::redaction::{self, Redactions};
 use crate::route::{Call, Routes};
 use crate::{guard, view};
 
@@ -58,12 +59,14 @@ async fn send(call: Call, asked: SendMessage) -> Result<AcceptedMessage, ApiErro
         answer_schema: asked.answer_schema.map(answer_schema).transpose()?,
         ..RunOptions::default()
     };
+    let mut attachments = attached(asked.attachments)?;
+    let Redactions(in_attachments) = redaction::attachments(&call.host.redactor(), &mut attachments)?;
     let post = IncomingMessage {
         agent: asked.agent_id.0.clone(),
         turn,
         thread: asked.thread.map(|thread| thread.0),
         text: asked.text,
-        attachments: attached(asked.attachments)?,
+        attachments,
         run_options: call
             .host
             .check_options(wishes)
@@ -72,7 +75,11 @@ async fn send(call: Call, asked: SendMessage) -> Result<AcceptedMessage, ApiErro
     };
     let posted = call.runtime()?.messages.send(post).await?;
     call.metrics.message_accepted();
-    Ok(accepted(posted, asked.agent_id.to_string()))
+    let redacted = call.redactions().0.saturating_add(in_attachments);
+    Ok(AcceptedMessage {
+        redacted,
+        ..accepted(posted, asked.agent_id.to_string())
+    })
 }
 
 fn answer_schema(schema: serde_json::Value) -> Result<AnswerSchema, ApiError> {
@@ -96,6 +103,7 @@ pub(crate) fn accepted(receipt: MessageReceipt, agent_id: String) -> AcceptedMes
         } else {
             Admission::Duplicate
         },
+        redacted: 0,
     }
 }
 

@@ -5,15 +5,20 @@ use std::sync::Arc;
 use axum::http::StatusCode;
 use serde_json::Value;
 use wakeful_api::{
-    AgentPolicy, ExplainCall, ExplainStep, GetAgentPolicy, PolicyExplanation, RecordedVerdict,
+    AgentPolicy, ExplainCall, ExplainStep, ForeignTargetExplanation, GetAgentPolicy, PolicyExplanation,
+    RecordedVerdict,
 };
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{Digest, RunKey};
-use wakeful_core::policy::{ActionRules, Target};
+use wakeful_core::policy::{
+    ActionRules, FOREIGN_TARGET, ForeignTargetPolicy, PolicyEffect, Target, rule_words,
+};
 use wakeful_core::problem::Problem;
+use wakeful_core::provenance::{ForeignTargets, explain_foreign_targets};
 use wakeful_core::run::RunMachine;
 use wakeful_core::step::TOOL_NAME_CHARS_MAX;
 use wakeful_runtime::api::recorded_call::LoggedVerdict;
+use wakeful_runtime::rows::StepRow;
 
 use crate::error::ApiError;
 use crate::route::{Call, Routes};
@@ -36,9 +41,9 @@ pub(crate) fn routes() -> Routes {
 }
 
 async fn show(call: Call, asked: GetAgentPolicy) -> Result<AgentPolicy, ApiError> {
-    let (agent, _, rules) = rules(&call, asked.agent_id.0, &hypothetical_run()).await?;
+    let (agent, workspace, rules) = rules(&call, asked.agent_id.0, &hypothetical_run()).await?;
     let host = Arc::clone(&call.host);
-    blocking(move || host.policies(&agent, &rules)).await
+    blocking(move || host.policies(&agent, &workspace, &rules)).await
 }
 
 async fn explain(call: Call, asked: ExplainCall) -> Result<PolicyExplanation, ApiError> {
@@ -98,6 +103,7 @@ async fn explain_step(call: Call, asked: ExplainStep) -> Result<PolicyExplanatio
             "explain the call with --agent and --tool",
         ));
     };
+    let sources = machine.sources.clone();
     let recorded = runs.recorded_call(run, operation).await?;
     let decided = recorded.verdict.as_ref().map(|verdict| &verdict.decided);
     let explained = ExplainedCall {
@@ -109,27 +115,75 @@ async fn explain_step(call: Call, asked: ExplainStep) -> Result<PolicyExplanatio
         targets: decided.map(|decided| decided.targets.clone()),
     };
     let host = Arc::clone(&call.host);
+    let handling = explained.rules.foreign_targets;
+    let foreign = decided
+        .filter(|decided| decided.rule == FOREIGN_TARGET)
+        .map(|decided| explain_foreign_targets(&explained.input, &decided.targets, &sources));
     let explanation = blocking(move || host.explain_call(&explained)).await?;
-    Ok(PolicyExplanation {
-        note: recorded
-            .verdict
-            .as_ref()
-            .and_then(|verdict| difference(verdict, &explanation)),
+    let explanation = match foreign {
+        Some(foreign) => with_foreign_targets(explanation, foreign, handling),
+        None => explanation,
+    };
+    Ok(beside_recorded(explanation, &step, recorded.verdict.as_ref()))
+}
+
+/// The explanation with the recorded verdict.
+fn beside_recorded(
+    explanation: PolicyExplanation,
+    step: &StepRow,
+    verdict: Option<&LoggedVerdict>,
+) -> PolicyExplanation {
+    let decided = verdict.map(|verdict| &verdict.decided);
+    PolicyExplanation {
+        note: verdict.and_then(|verdict| difference(verdict, &explanation)),
         recorded: Some(RecordedVerdict {
             status: step.status,
-            rule: step.reason,
+            rule: step.reason.clone(),
             effect: decided.map(|decided| decided.effect),
             reason: decided.map(|decided| decided.reason.clone()),
             targets: decided.map_or_else(Vec::new, |decided| {
                 decided.targets.iter().map(ToString::to_string).collect()
             }),
-            policy_version: recorded
-                .verdict
-                .as_ref()
-                .map(|verdict| verdict.policy_version.clone()),
+            policy_version: verdict.map(|verdict| verdict.policy_version.clone()),
         }),
         ..explanation
-    })
+    }
+}
+
+/// The verdict of the policies with what follows from the untrusted data that the run has read: no policy permits
+/// a foreign target.
+fn with_foreign_targets(
+    explained: PolicyExplanation,
+    foreign: ForeignTargets,
+    handling: Option<ForeignTargetPolicy>,
+) -> PolicyExplanation {
+    let effect = match handling {
+        Some(ForeignTargetPolicy::Ask) => PolicyEffect::Ask,
+        Some(ForeignTargetPolicy::Deny) => PolicyEffect::Deny,
+        Some(ForeignTargetPolicy::Allow) | None => return explained,
+    };
+    let ForeignTargets {
+        targets,
+        sources,
+        changes,
+    } = foreign;
+    let explained = match explained.effect {
+        PolicyEffect::Deny => explained,
+        PolicyEffect::Permit | PolicyEffect::Ask => PolicyExplanation {
+            effect,
+            rule: FOREIGN_TARGET.to_owned(),
+            reason: rule_words(FOREIGN_TARGET).unwrap_or_default().to_owned(),
+            ..explained
+        },
+    };
+    PolicyExplanation {
+        foreign_targets: Some(ForeignTargetExplanation {
+            targets,
+            sources,
+            changes,
+        }),
+        ..explained
+    }
 }
 
 /// How the verdict on a call differs from the recorded one; none if it does not.

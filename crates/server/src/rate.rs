@@ -6,10 +6,9 @@ use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 
 use wakeful_core::key::Digest;
+use wakeful_core::rate::RateWindow;
 
 use crate::login::LoginId;
-
-const WINDOW_MS: u64 = 60_000;
 
 /// Most counters. More than a home has clients and agents; beyond this, new keys share one counter.
 const KEYS_MAX: usize = 4_096;
@@ -30,8 +29,10 @@ pub(crate) enum RateKey {
     Failed(IpAddr),
     /// Messages to an agent.
     Agent(String),
-    /// Deliveries to the valid URL of a trigger.
+    /// Deliveries to the valid URL of a trigger, which is a caller that is not the owner's client.
     Trigger(Digest),
+    /// Turns that such callers cause at an agent.
+    OutsideTurns(String),
     /// All keys without a counter of their own.
     Others,
 }
@@ -44,6 +45,7 @@ impl RateKey {
             Self::Failed(_) => "wrong tokens or codes",
             Self::Agent(_) => "messages to this agent",
             Self::Trigger(_) => "deliveries to this trigger",
+            Self::OutsideTurns(_) => "deliveries to this agent",
         }
     }
 
@@ -56,7 +58,8 @@ impl RateKey {
             Self::Failed(_) => {
                 "wait a minute; then use the daemon's token, or open a new link from `wakeful open`"
             }
-            Self::Trigger(_) => "wait for the time in Retry-After",
+            // The sender cannot change the settings.
+            Self::Trigger(_) | Self::OutsideTurns(_) => "wait for the time in Retry-After",
             Self::Agent(_) => {
                 "wait for the time in Retry-After, or raise `server.messages_per_minute` in config.toml"
             }
@@ -65,7 +68,7 @@ impl RateKey {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Rates(Mutex<BTreeMap<RateKey, Window>>);
+pub(crate) struct Rates(Mutex<BTreeMap<RateKey, RateWindow>>);
 
 /// The state of a counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,22 +81,10 @@ pub(crate) enum RateStatus {
     Full(u64),
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Window {
-    began_ms: u64,
-    count: u32,
-}
-
-impl Window {
-    const fn is_over(&self, now_ms: u64) -> bool {
-        now_ms.saturating_sub(self.began_ms) >= WINDOW_MS
-    }
-
-    /// For how many seconds the limit is reached; none if one more passes.
-    fn full_for_s(&self, limit: u32, now_ms: u64) -> Option<u64> {
-        let left_ms = WINDOW_MS.saturating_sub(now_ms.saturating_sub(self.began_ms));
-        (self.count >= limit).then(|| left_ms.div_ceil(1_000).max(1))
-    }
+/// For how many seconds the limit is reached; none if one more passes.
+fn full_for_s(window: &RateWindow, limit: u32, now_ms: u64) -> Option<u64> {
+    let wait_ms = window.wait_ms(limit, now_ms)?;
+    Some(wait_ms.div_ceil(1_000))
 }
 
 impl Rates {
@@ -108,26 +99,31 @@ impl Rates {
         }
         let has_place = windows.len() < KEYS_MAX || windows.contains_key(&key);
         let key = if has_place { key } else { RateKey::Others };
-        let fresh = Window {
-            began_ms: now_ms,
-            count: 0,
-        };
+        let fresh = RateWindow::beginning(now_ms, 0);
         let window = windows.entry(key).or_insert(fresh);
         if window.is_over(now_ms) {
             *window = fresh;
         }
-        if let Some(wait_s) = window.full_for_s(limit, now_ms) {
+        if let Some(wait_s) = full_for_s(window, limit, now_ms) {
             return Err(wait_s);
         }
-        window.count = window.count.saturating_add(1);
+        window.take();
         Ok(())
+    }
+
+    /// Gives a counted use back, because it caused nothing.
+    pub(crate) fn give_back(&self, key: &RateKey) {
+        let mut windows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(window) = windows.get_mut(key) {
+            window.used = window.used.saturating_sub(1);
+        }
     }
 
     /// Reads a counter without counting.
     pub(crate) fn standing(&self, key: &RateKey, limit: u32, now_ms: u64) -> RateStatus {
         let windows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let window = windows.get(key).filter(|window| !window.is_over(now_ms));
-        match window.map(|window| window.full_for_s(limit, now_ms)) {
+        match window.map(|window| full_for_s(window, limit, now_ms)) {
             None => RateStatus::Unknown,
             Some(Some(wait_s)) if limit > 0 => RateStatus::Full(wait_s),
             Some(_) => RateStatus::Room,
@@ -143,6 +139,8 @@ impl Rates {
 
 #[cfg(test)]
 mod tests {
+    use wakeful_core::rate::RATE_WINDOW_MS;
+
     use super::*;
 
     #[test]
@@ -205,7 +203,7 @@ mod tests {
             Ok(()),
             "an existing key keeps its counter"
         );
-        assert_eq!(rates.count(key(KEYS_MAX + 99), 5, WINDOW_MS), Ok(()));
+        assert_eq!(rates.count(key(KEYS_MAX + 99), 5, RATE_WINDOW_MS), Ok(()));
         assert_eq!(rates.0.lock().expect("lock").len(), 1);
     }
 }

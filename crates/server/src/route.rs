@@ -19,6 +19,7 @@ use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::{Parameters, RawInput};
 use crate::guard::{Caller, Peer};
+use crate::redaction::Redactions;
 
 /// A request with parsed input, passed to its handler.
 pub(crate) struct Call {
@@ -48,6 +49,12 @@ impl Call {
     /// The peer of the connection, if known.
     pub(crate) fn peer(&self) -> Option<Peer> {
         self.head.extensions.get::<Peer>().copied()
+    }
+
+    /// In how many texts of the request a secret was replaced.
+    pub(crate) fn redactions(&self) -> Redactions {
+        let found = self.head.extensions.get::<Redactions>();
+        found.copied().unwrap_or_default()
     }
 
     /// The channel of the request. It follows from the connection, never from what the caller claims: only a
@@ -192,10 +199,13 @@ impl Routes {
                 let path = parameters(&mut head).await?;
                 check(&app, &path)?;
                 let input = RawInput::receive(&operation, path, &head, body).await?;
-                let answer = handler(Call { app, head }, &input)?;
+                let answering = async move {
+                    let call = Call { app, head };
+                    answer(call, input, &operation, &*handler).await
+                };
                 match operation.method {
-                    Method::Get => answer.await,
-                    Method::Post | Method::Delete => to_its_end(answer).await,
+                    Method::Get => answering.await,
+                    Method::Post | Method::Delete => to_its_end(answering).await,
                 }
             })
         };
@@ -210,6 +220,22 @@ impl Routes {
         self.0.push((operation, Arc::new(service)));
         self
     }
+}
+
+/// Passes the input on without secrets, and tells the caller how many were replaced.
+async fn answer(
+    mut call: Call,
+    mut input: RawInput,
+    operation: &Operation,
+    handler: &Handler,
+) -> Result<Response, ApiError> {
+    let mut redactions = Redactions::default();
+    if input.may_have_secret() {
+        (input, redactions) = input.redacted(operation, &call.host.redactor());
+        call.head.extensions.insert(redactions);
+    }
+    let answered = handler(call, &input)?.await;
+    answered.map(|response| redactions.announce(response))
 }
 
 /// Extracts the path parameters of a request.

@@ -2,7 +2,10 @@
 
 use axum::http::StatusCode;
 use wakeful_api::{ListSecrets, RemoveSecret, Secret, SetSecret};
+use wakeful_core::agent_settings::{Change, SettingsChange};
+use wakeful_core::id::AgentId;
 use wakeful_core::problem::Problem;
+use wakeful_runtime::EngineError;
 
 use crate::error::ApiError;
 use crate::provider::HostFuture;
@@ -38,7 +41,27 @@ async fn set(call: Call, asked: SetSecret) -> Result<Secret, ApiError> {
 async fn remove(call: Call, asked: RemoveSecret) -> Result<Secret, ApiError> {
     call.refuse_tools().await?;
     let removed = call.host.secrets().remove(asked.name.to_string()).await;
-    one_with_agents(&call, removed.map_err(refusal)?).await
+    let removed = one_with_agents(&call, removed.map_err(refusal)?).await?;
+    for agent in removed.agents.iter().filter_map(|name| AgentId::parse(name).ok()) {
+        forget(&call, agent, &removed.name).await?;
+    }
+    Ok(removed)
+}
+
+/// Removes a name from the list of an agent. A later secret of this name is not meant for it.
+async fn forget(call: &Call, agent: AgentId, name: &str) -> Result<(), ApiError> {
+    let agents = &call.runtime()?.agents;
+    let mut sandbox = agents.settings(agent.clone()).await?.settings.sandbox;
+    sandbox.allowed_secrets.remove(name);
+    let change = SettingsChange {
+        sandbox: Change::Set(sandbox),
+        ..SettingsChange::default()
+    };
+    match agents.change_settings(agent, change).await {
+        // A destroyed agent performs nothing, so its list does not matter.
+        Ok(_) | Err(EngineError::Refused(_)) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
 }
 
 async fn one_with_agents(call: &Call, secret: Secret) -> Result<Secret, ApiError> {

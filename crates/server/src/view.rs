@@ -11,7 +11,7 @@ mod source;
 mod subscription;
 mod why;
 
-pub use self::budget::{budget, receipt, spending};
+pub use self::budget::{budget, limit, receipt, spending};
 pub use self::decision::{brake, brakes, decision, decisions, not_durable};
 pub use self::event::event;
 pub use self::journal::{change, journal_category, note, record, saga, task, written};
@@ -32,7 +32,7 @@ use wakeful_core::budget::MicroUsd;
 use wakeful_core::conversation::{self, Usage};
 use wakeful_core::id::AgentId;
 use wakeful_core::prompt::Guidance;
-use wakeful_core::run::{RunMachine, RunPhase, RunStatus};
+use wakeful_core::run::{RunMachine, RunStatus};
 use wakeful_core::step::{ErrorEnvelope, StepStatus};
 use wakeful_core::time::Millis;
 use wakeful_runtime::EngineError;
@@ -59,6 +59,7 @@ pub const fn usage(usage: Usage) -> TokenUsage {
         cached_read_tokens: some(usage.cached_read_tokens),
         cached_write_tokens: some(usage.cached_write_tokens),
         reasoning_tokens: some(usage.reasoning_tokens),
+        web_searches: some(usage.web_searches),
     }
 }
 
@@ -161,15 +162,8 @@ pub fn run_line(found: &ListedRun) -> RunSummary {
 /// Why a run waits for budget; none if it does not.
 #[must_use]
 pub fn parked_reason(found: &ListedRun) -> Option<ParkedReason> {
-    match &found.machine.as_ref()?.phase {
-        RunPhase::Parked { exceeded, .. } if found.row.status == RunStatus::Open => {
-            Some(budget::parked(exceeded))
-        }
-        RunPhase::Parked { .. }
-        | RunPhase::Modelling { .. }
-        | RunPhase::Acting { .. }
-        | RunPhase::Ended { .. } => None,
-    }
+    let exceeded = found.machine.as_ref()?.phase.exceeded()?;
+    (found.row.status == RunStatus::Open).then(|| budget::parked(exceeded))
 }
 
 /// The sub-runs that an open run waits for.
@@ -366,6 +360,9 @@ fn block(block: conversation::Block) -> Block {
     match block {
         conversation::Block::Text { text } => Block::Text { text },
         conversation::Block::Thinking { text, .. } => Block::Thinking { text },
+        conversation::Block::WebSearch(conversation::WebSearch { query, sources, .. }) => {
+            Block::WebSearch { query, sources }
+        }
         conversation::Block::Attachment(conversation::Attachment {
             name,
             media_type,

@@ -19,9 +19,10 @@
 //! | `daemon` | the other kind of scenario: a daemon that is woken by changes, schedules and external triggers |
 //! | `evidence`, `invariant` | the contents of ledger and store, and what must hold of them |
 //! | `warning` | observes what the program logs |
+//! | [`injection`] | attacks by text that an agent reads, on the real tools, and honest tasks beside them |
 //! | [`search`](mod@search) | many plans, and the smallest one that still fails |
 //!
-//! The simulation uses no threads, no real clock and no runtime: a process is one future, polled by hand.
+//! Except for [`injection`], the simulation uses no threads, no real clock and no runtime: a process is one future, polled by hand.
 //! When it waits for nothing but time, time advances. A crash drops that future while a port keeps it
 //! pending, so that nothing in it runs again, while the database and the ledger keep what was written.
 #![forbid(unsafe_code)]
@@ -32,6 +33,7 @@ mod environment;
 mod evidence;
 mod fault_plan;
 mod faulty_store;
+pub mod injection;
 mod invariant;
 mod ledger;
 mod person;

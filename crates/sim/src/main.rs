@@ -3,6 +3,9 @@
 //!
 //! Without a first seed it chooses a random one and prints it; further seeds are the following numbers. A
 //! failure prints the smallest plan that still fails and the command that replays it, and exits with 1.
+//!
+//! `wakeful-sim injection [WORDS]` plays the attacks and honest tasks whose names contain the words, prints the table
+//! on standard error and the results as JSON on standard output, and exits with 1 if an attack acted.
 #![forbid(unsafe_code)]
 
 use std::hash::{BuildHasher as _, RandomState};
@@ -12,6 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use wakeful_sim::injection::{self, Ending};
 use wakeful_sim::search::{examine, shrink};
 use wakeful_sim::{Coverage, FaultPlan, Violation, log_hash};
 
@@ -24,7 +28,8 @@ const JOBS_MAX: u64 = 64;
 const USAGE: &str =
     "\
 usage: wakeful-sim [--count N | --seconds S | --minutes M] [--from SEED] [--jobs J] [--worlds run|large|alert]
-       wakeful-sim --seed SEED [alert] [small] [calm | FAULT…] [asks=1] [moves=0,3]     a fault is written as crash+12";
+       wakeful-sim --seed SEED [alert] [small] [calm | FAULT…] [asks=1] [moves=0,3]     a fault is written as crash+12
+       wakeful-sim injection [WORDS]";
 
 /// When to stop the search.
 #[derive(Clone, Copy)]
@@ -53,6 +58,18 @@ struct Search {
 }
 
 fn main() -> ExitCode {
+    let mut words = std::env::args_os().skip(1);
+    let verb = words.next();
+    if verb.as_ref().is_some_and(|verb| verb == "sandbox") {
+        return wakeful_tools::sandbox::enter(words);
+    }
+    if verb.is_some_and(|verb| verb == "injection") {
+        let words: Vec<String> = words.filter_map(|word| word.into_string().ok()).collect();
+        return injection(&words.join(" ")).unwrap_or_else(|error| {
+            say(&format!("{error:#}"));
+            ExitCode::FAILURE
+        });
+    }
     let args = match parse(std::env::args().skip(1)) {
         Ok(args) => args,
         Err(what) => {
@@ -72,6 +89,29 @@ fn main() -> ExitCode {
     say(&format!("\nsmallest failing plan: {small}\n{violation}"));
     say(&format!("\ncargo run -p wakeful-sim -- --seed {small}"));
     ExitCode::FAILURE
+}
+
+/// Plays the attacks and honest tasks whose names contain these words.
+fn injection(only: &str) -> anyhow::Result<ExitCode> {
+    let report = injection::play(&injection::Options {
+        program: injection::Program {
+            path: "/proc/self/exe".into(),
+            prefix: vec!["sandbox".to_owned()],
+        },
+        folder: std::env::temp_dir(),
+        environment: std::env::vars().collect(),
+        every: 1,
+        threads: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+        only: only.to_owned(),
+    })?;
+    writeln!(std::io::stderr(), "{}", report.table())?;
+    serde_json::to_writer_pretty(std::io::stdout().lock(), &report)?;
+    let has_acted = report.ended(Ending::Acted).next().is_some();
+    Ok(if has_acted {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    })
 }
 
 /// Plays one plan and prints the hash of its log.

@@ -288,6 +288,7 @@ impl SimTools {
             sandbox: None,
             blobs: conduct.blobs,
             images: Vec::new(),
+            changed: Vec::new(),
             retry_after: None,
         }
     }
@@ -301,6 +302,7 @@ fn failed(tool: &str, code: &str) -> ToolOutcome {
         exit_status: None,
         blobs: Vec::new(),
         images: Vec::new(),
+        changed: Vec::new(),
         retry_after: None,
     }
 }

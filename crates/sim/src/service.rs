@@ -190,7 +190,7 @@ async fn looked_after(
     let mut idle = 0;
     for _ in 0..LOOKS_MAX {
         match driven.take() {
-            None | Some((_, DriveOutcome::Waiting(Wait::Due { .. }))) => {}
+            None | Some((_, DriveOutcome::Waiting(Wait::Due { .. } | Wait::Rate { .. }))) => {}
             Some(driven) => return Ok(driven),
         }
         let wall = engine.clock.now();

@@ -25,7 +25,6 @@ use crate::service::{Way, open_only, repeat, run_of, serve};
 
 /// Maximum number of processes of one ask beyond those that faults end: each question may take a few.
 const LIVES_MAX: usize = 150;
-
 /// Longer than any approval is valid, for every clock offset.
 const FORGOTTEN_MS: u64 = 26 * 60 * 60 * 1000;
 /// The maximum clock offset, and a little more.
@@ -371,7 +370,9 @@ impl Simulation {
             // The budget always suffices here, and a daemon waits for the due times of others.
             Ok((
                 _,
-                DriveOutcome::Waiting(Wait::Due { .. } | Wait::Children | Wait::Budget { .. } | Wait::Turn),
+                DriveOutcome::Waiting(
+                    Wait::Due { .. } | Wait::Rate { .. } | Wait::Children | Wait::Budget { .. } | Wait::Turn,
+                ),
             ))
             | Err(
                 EngineError::BudgetExceeded { .. }
@@ -396,6 +397,7 @@ impl Simulation {
                 | EngineError::Schedule(_)
                 | EngineError::Lifecycle { .. }
                 | EngineError::Setting(_)
+                | EngineError::UnknownLimit(_)
                 | EngineError::Snapshot(_)
                 | EngineError::TimeInPast(_)
                 | EngineError::UnknownTrigger
@@ -474,8 +476,7 @@ impl Simulation {
 
 fn story(evidence: &Evidence) -> Vec<String> {
     let struck = evidence.ledger.struck.iter();
-    let told = struck.map(|(what, life, site)| format!("process {life}: {} at {site:?}", what.word()));
-    told.collect()
+    Vec::from_iter(struck.map(|(what, life, site)| format!("process {life}: {} at {site:?}", what.word())))
 }
 
 fn violation(invariant: &'static str, what: String) -> Violation {

@@ -162,7 +162,7 @@ impl Tx<'_> {
 
 pub(crate) const FLAGGED: &str = "
     SELECT run_key, agent_id, thread_id, machine, machine_version, version, state, status, started_at_ms, ended_at_ms,
-        wait_kind, wait_until_ms, wait_microusd, suspended_at_ms, fault
+        wait_kind, wait_until_ms, wait_amount, wait_limit_id, suspended_at_ms, fault
     FROM run WHERE needs_attention = 1 ORDER BY started_at_ms DESC, run_key LIMIT ?1";
 
 pub(crate) const COUNT_FLAGGED: &str = "SELECT COUNT(*) FROM run WHERE needs_attention = 1";
@@ -179,7 +179,7 @@ impl View<'_> {
 
 pub(crate) const PARKED: &str = "
     SELECT run_key, agent_id, thread_id, machine, machine_version, version, state, status, started_at_ms, ended_at_ms,
-        wait_kind, wait_until_ms, wait_microusd, suspended_at_ms, fault
+        wait_kind, wait_until_ms, wait_amount, wait_limit_id, suspended_at_ms, fault
     FROM run WHERE status = 'open' AND wait_kind = 'budget' ORDER BY agent_id, run_key LIMIT ?1";
 
 impl View<'_> {

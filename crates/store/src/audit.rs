@@ -5,6 +5,7 @@ use wakeful_core::conversation::Role;
 use wakeful_core::decision::Decision;
 use wakeful_core::id::{AgentId, SourceName};
 use wakeful_core::key::RunKey;
+use wakeful_core::provenance::Sources;
 
 use crate::rows::{
     DecisionRow, DeliveryRow, Inconsistency, NoticeRow, PlacedEntry, QueuePosition, RunPruneState, RunRow,
@@ -17,7 +18,7 @@ use crate::{ROWS_MAX, Result, StoreError, View};
 const INCONSISTENCIES_MAX: u32 = 100;
 
 /// Invariants between rows. Each query returns the keys of rows that violate one; keys are text or bytes.
-const RULES: [(&str, &str); 18] = [
+const RULES: [(&str, &str); 20] = [
     ("agent_head.queued_count", "
         SELECT h.agent_id, h.queued_count FROM agent_head h WHERE h.queued_count <> (
             SELECT COUNT(*) FROM queue q WHERE q.agent_id = h.agent_id) LIMIT ?1"),
@@ -78,6 +79,12 @@ const RULES: [(&str, &str); 18] = [
     ("wake.verdict", "
         SELECT w.agent_id, w.run_key FROM wake w WHERE w.verdict = 'run' AND NOT EXISTS (
             SELECT 1 FROM run r WHERE r.run_key = w.run_key) LIMIT ?1"),
+    ("audit_entry.agent_id", "
+        SELECT e.agent_id, e.seq FROM audit_entry e WHERE NOT EXISTS (
+            SELECT 1 FROM agent_head h WHERE h.agent_id = e.agent_id) LIMIT ?1"),
+    ("consent.used_seq", "
+        SELECT c.agent_id, c.consent_id FROM consent c WHERE c.used_seq IS NULL OR NOT EXISTS (
+            SELECT 1 FROM event e WHERE e.agent_id = c.agent_id AND e.seq = c.used_seq AND e.kind = 'content_erased') LIMIT ?1"),
     ("outbox_cursor.subscription_count", "
         SELECT '', a.subscription_count FROM outbox_cursor a WHERE a.subscription_count <> (SELECT COUNT(*) FROM subscription) LIMIT ?1"),
 ];
@@ -98,7 +105,7 @@ impl View<'_> {
 }
 
 const LINES: &str = "
-    SELECT position, run_key, role, content_hash, at_ms FROM transcript_entry
+    SELECT position, run_key, role, content_hash, at_ms, sources FROM transcript_entry
     WHERE thread_id = ?1 AND run_key = ?2 AND position > ?3 ORDER BY position LIMIT ?4";
 
 impl View<'_> {
@@ -116,6 +123,7 @@ impl View<'_> {
                     role: row.word("transcript_entry.role", Role::parse)?,
                     content: BlobHash(row.digest("transcript_entry.content_hash")?),
                     at: row.millis("transcript_entry.at_ms")?,
+                    sources: row.word("transcript_entry.sources", Sources::parse)?,
                 },
             })
         })

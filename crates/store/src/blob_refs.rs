@@ -250,13 +250,18 @@ mod tests {
         agent.agent_id agent.control agent.lifecycle agent.model_ref agent.settings agent.visibility agent.workspace
         agent_head.agent_id agent_head.chain_hash agent_head.incarnation agent_head.runner_id
         agent_head.policy_files
-        blob.bytes blob.encoding blob.hash cap.agent_id transcript_entry.role transcript_entry.run_key transcript_entry.thread_id
+        audit_entry.agent_id audit_entry.category audit_entry.decision audit_entry.operation_id audit_entry.policy_version
+        audit_entry.reason audit_entry.rule audit_entry.run_key audit_entry.stage audit_entry.tool
+        consent.agent_id consent.channel consent.consent_id consent.purpose consent.run_key
+        blob.bytes blob.encoding blob.hash budget_hold.limit_id budget_hold.operation_id budget_hold.run_key
+        budget_limit.limit_id budget_limit.period budget_limit.resource budget_limit.scope budget_limit.subject
+        cap.agent_id transcript_entry.role transcript_entry.run_key transcript_entry.sources transcript_entry.thread_id
         event.agent_id event.hash event.kind event.payload event.payload_hash event.policy_version event.run_key event.salt
         host.host_id run_log.effects_hash run_log.reads_hash run_log.run_key run_log.state_hash
         message.agent_id message.authority message.context message.kind message.run_key message.surface
         message.thread_id message.cause message.parent_agent message.parent_operation message.parent_run message.retry_of
         privacy_receipt.channel privacy_receipt.policy_version privacy_receipt.provider queue.agent_id queue.run_key
-        run.agent_id run.machine run.run_key run.status run.thread_id run.wait_kind run_cancel.run_key runner.machine runner.runner_id
+        run.agent_id run.machine run.run_key run.status run.thread_id run.wait_kind run.wait_limit_id run_cancel.run_key runner.machine runner.runner_id
         spend.agent_id spend.model_ref spend.operation_id spend.policy_version spend.rule spend.run_key spend_day.agent_id
         step.action_base step.call_id step.class step.denial_category step.input_hash step.name
         step.operation_id step.output_hash step.policy_version step.reason step.run_key step.sandbox step.stage step.status

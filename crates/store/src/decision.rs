@@ -148,6 +148,7 @@ pub(crate) fn erase(tx: &mut Tx<'_>, run: &RunKey) -> Result<()> {
         decision.inquiry.input.clear();
         decision.inquiry.diff = None;
         decision.inquiry.targets.clear();
+        decision.inquiry.evidence = None;
         if let Some(answer) = &mut decision.answer {
             answer.note = None;
         }

@@ -33,23 +33,30 @@ pub struct WorkQuery {
 /// branches by time return few rows; they spell the agent as an expression, because SQLite would otherwise
 /// scan all open runs in agent order instead of searching by time.
 pub(crate) const RUNS: &str = "
-    SELECT run.agent_id, run.run_key, run.wait_kind, run.wait_until_ms, run.wait_microusd, run.suspended_at_ms,
+    SELECT run.agent_id, run.run_key, run.wait_kind, run.wait_until_ms, run.wait_amount, run.wait_limit_id, run.suspended_at_ms,
         (SELECT COUNT(*) FROM run_cancel WHERE run_cancel.run_key = run.run_key),
         (SELECT COUNT(*) FROM brake WHERE brake.agent_id = '' OR brake.agent_id = run.agent_id),
         (SELECT COUNT(*) FROM run AS other WHERE other.agent_id = run.agent_id AND other.status = 'open'
             AND other.run_key <> run.run_key AND (other.wait_kind IS NULL OR other.wait_kind <> 'turn')),
         (SELECT daily_microusd FROM cap WHERE cap.agent_id = run.agent_id),
         (SELECT reserved_microusd + settled_microusd FROM spend_day
-            WHERE spend_day.agent_id = run.agent_id AND spend_day.day = ?6)
+            WHERE spend_day.agent_id = run.agent_id AND spend_day.day = ?6),
+        (SELECT CASE WHEN max > reserved + settled THEN max - reserved - settled ELSE 0 END FROM budget_limit
+            WHERE budget_limit.limit_id = run.wait_limit_id)
     FROM (
         SELECT agent_id, run_key FROM run WHERE status = 'open' AND wait_kind IS NULL AND (agent_id, run_key) > (?2, ?3)
         UNION ALL
         SELECT agent_id, run_key FROM run WHERE status = 'open' AND wait_kind = 'budget'
-            AND (agent_id, run_key) > (?2, ?3) AND wait_microusd <= ?7
+            AND (agent_id, run_key) > (?2, ?3) AND wait_limit_id IS NULL AND wait_amount <= ?7
             AND NOT EXISTS (SELECT 1 FROM cap
                 LEFT JOIN spend_day ON spend_day.agent_id = cap.agent_id AND spend_day.day = ?6
                 WHERE cap.agent_id = run.agent_id AND cap.daily_microusd <
-                    run.wait_microusd + COALESCE(spend_day.reserved_microusd + spend_day.settled_microusd, 0))
+                    run.wait_amount + COALESCE(spend_day.reserved_microusd + spend_day.settled_microusd, 0))
+        UNION ALL
+        SELECT agent_id, run_key FROM run WHERE status = 'open' AND wait_kind = 'budget'
+            AND (agent_id, run_key) > (?2, ?3) AND wait_limit_id IS NOT NULL
+            AND NOT EXISTS (SELECT 1 FROM budget_limit WHERE budget_limit.limit_id = run.wait_limit_id
+                AND budget_limit.max < run.wait_amount + budget_limit.reserved + budget_limit.settled)
         UNION ALL
         SELECT agent_id, run_key FROM run WHERE status = 'open' AND wait_kind = 'turn' AND (agent_id, run_key) > (?2, ?3)
         UNION ALL
@@ -210,19 +217,28 @@ impl RunCandidate {
 }
 
 fn read_run(mut row: Row, budget: &DayBudget) -> Result<RunCandidate> {
+    let (agent_id, run_key) = (row.agent_id("run.agent_id")?, RunKey(row.digest("run.run_key")?));
+    let suspension = suspension(&mut row)?;
+    let is_cancel_requested = row.count("run_cancel.run_key")? > 0;
+    let is_braked = row.count("brake.agent_id")? > 0;
+    let is_other_under_way = row.count("run.wait_kind")? > 0;
+    let cap = row.optional_count("cap.daily_microusd")?.map(MicroUsd);
+    let spent = MicroUsd(row.optional_count("spend_day.settled_microusd")?.unwrap_or(0));
+    let left = row.optional_count("budget_limit.max")?;
+    let room = match suspension.and_then(|suspension| suspension.wait.limit()) {
+        // A limit that a person removed holds nothing.
+        Some(_) => left.unwrap_or(u64::MAX),
+        None => budget.room_of(cap, spent).0,
+    };
     Ok(RunCandidate {
-        agent_id: row.agent_id("run.agent_id")?,
-        run_key: RunKey(row.digest("run.run_key")?),
+        agent_id,
+        run_key,
         facts: RunFacts {
-            suspension: suspension(&mut row)?,
-            is_cancel_requested: row.count("run_cancel.run_key")? > 0,
-            is_braked: row.count("brake.agent_id")? > 0,
-            is_other_under_way: row.count("run.wait_kind")? > 0,
-            room: {
-                let cap = row.optional_count("cap.daily_microusd")?.map(MicroUsd);
-                let spent = row.optional_count("spend_day.settled_microusd")?;
-                budget.room_of(cap, MicroUsd(spent.unwrap_or(0)))
-            },
+            suspension,
+            is_cancel_requested,
+            is_braked,
+            is_other_under_way,
+            room,
         },
     })
 }
@@ -266,14 +282,16 @@ fn read_message(mut row: Row) -> Result<MessageCandidate> {
 }
 
 pub(crate) const RUNS_OF_AGENT: &str = "
-    SELECT run.agent_id, run.run_key, run.wait_kind, run.wait_until_ms, run.wait_microusd, run.suspended_at_ms,
+    SELECT run.agent_id, run.run_key, run.wait_kind, run.wait_until_ms, run.wait_amount, run.wait_limit_id, run.suspended_at_ms,
         (SELECT COUNT(*) FROM run_cancel WHERE run_cancel.run_key = run.run_key),
         (SELECT COUNT(*) FROM brake WHERE brake.agent_id = '' OR brake.agent_id = run.agent_id),
         (SELECT COUNT(*) FROM run AS other WHERE other.agent_id = run.agent_id AND other.status = 'open'
             AND other.run_key <> run.run_key AND (other.wait_kind IS NULL OR other.wait_kind <> 'turn')),
         (SELECT daily_microusd FROM cap WHERE cap.agent_id = run.agent_id),
         (SELECT reserved_microusd + settled_microusd FROM spend_day
-            WHERE spend_day.agent_id = run.agent_id AND spend_day.day = ?3)
+            WHERE spend_day.agent_id = run.agent_id AND spend_day.day = ?3),
+        (SELECT CASE WHEN max > reserved + settled THEN max - reserved - settled ELSE 0 END FROM budget_limit
+            WHERE budget_limit.limit_id = run.wait_limit_id)
     FROM run WHERE run.agent_id = ?1 AND run.status = 'open' ORDER BY +run.started_at_ms, run.run_key LIMIT ?2";
 
 impl View<'_> {

@@ -44,7 +44,7 @@ const ORDINARY_SQLITE: &str = "PRAGMA secure_delete = OFF";
 /// By default SQLite leaves deleted content on its pages. `secure_delete` is set only here, because every
 /// other transaction would pay for it. Older copies on pages that were split since disappear when the
 /// database is rewritten after the commit.
-fn thoroughly<T>(tx: &mut Tx<'_>, erase: impl FnOnce(&mut Tx<'_>) -> Result<T>) -> Result<T> {
+pub(crate) fn thoroughly<T>(tx: &mut Tx<'_>, erase: impl FnOnce(&mut Tx<'_>) -> Result<T>) -> Result<T> {
     match tx.sql.dialect() {
         Dialect::Postgres => erase(tx),
         Dialect::Sqlite => {

@@ -1,12 +1,13 @@
 //! The event table. Events arrive already chained; this module only stores them.
 
+use wakeful_core::audit;
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::key::RunKey;
 use wakeful_core::report::Event;
 
 use crate::rows::EventRow;
 use crate::sql::{Row, Sql, limit, records};
-use crate::{Result, StoreError, Tx, View};
+use crate::{Result, StoreError, Tx, View, audit_entry};
 
 const APPEND: &str = "
     INSERT INTO event (agent_id, seq, run_key, kind, at_ms, hash, payload_hash, policy_version, payload, salt)
@@ -14,7 +15,7 @@ const APPEND: &str = "
     ON CONFLICT (agent_id, seq) DO NOTHING";
 
 impl Tx<'_> {
-    /// Appends an event that already has its sequence number.
+    /// Appends an event that already has its sequence number, and its audit entry if it has one.
     pub fn append_event(&mut self, agent: &AgentId, event: &Event) -> Result<()> {
         self.sql.note_time(event.sealed.at);
         let sealed = &event.sealed;
@@ -34,7 +35,11 @@ impl Tx<'_> {
             sealed.payload.as_slice().into(),
             sealed.salt.as_slice().into(),
         ];
-        self.sql.run_once(APPEND, &params)
+        self.sql.run_once(APPEND, &params)?;
+        match audit::entry(agent, event) {
+            Some(entry) => audit_entry::insert(&mut self.sql, &entry),
+            None => Ok(()),
+        }
     }
 }
 

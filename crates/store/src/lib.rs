@@ -32,10 +32,12 @@
 mod agent;
 mod attention;
 mod audit;
+mod audit_entry;
 mod blob;
 mod blob_files;
 mod blob_refs;
 mod brake;
+mod budget;
 mod commit;
 mod decision;
 mod decision_notification;
@@ -78,6 +80,7 @@ mod wake;
 mod write_health;
 
 pub use crate::attention::RUNS_COUNTED_MAX;
+pub use crate::audit_entry::AuditScope;
 pub use crate::blob_files::{BlobFileReport, FILE_AGE, keep_files};
 pub use crate::dispatch::WorkQuery;
 pub use crate::faults::{FaultFuture, FaultPoint, Faults};
@@ -92,7 +95,7 @@ pub use crate::sqlite::copy::{
     copy_sqlite, identify_sqlite, reborn_sqlite, sqlite_blob_files,
 };
 pub use crate::sqlite::{BUSY_MS, GROUP_MAX, READERS_MAX, SqliteOptions};
-pub use crate::step::ToolUseQuery;
+pub use crate::step::{ToolUseElsewhere, ToolUseQuery};
 pub use crate::stops::{PendingStop, PendingStopStore, drop_from_slot, keep_in_slot, make_slot, read_slot};
 pub use crate::store::Store;
 pub use crate::tx::{ROWS_MAX, Tx, View};

@@ -76,7 +76,39 @@ bound!(
     ]
 );
 bound!(BRAKE, "brake", ["agent_id"], ["reason", "channel", "at_ms"]);
+bound!(
+    BUDGET_LIMIT,
+    "budget_limit",
+    ["limit_id"],
+    [
+        "scope",
+        "subject",
+        "resource",
+        "period",
+        "max",
+        "period_index",
+        "reserved",
+        "settled",
+        "counted_at_ms",
+        "set_at_ms"
+    ]
+);
 bound!(CAP, "cap", ["agent_id"], ["daily_microusd", "set_at_ms"]);
+bound!(
+    CONSENT,
+    "consent",
+    ["consent_id"],
+    [
+        "agent_id",
+        "purpose",
+        "run_key",
+        "first_seq",
+        "last_seq",
+        "channel",
+        "at_ms",
+        "used_seq"
+    ]
+);
 bound!(HOST, "host", ["row_id"], ["host_id", "incarnation"]);
 bound!(JOURNAL_HOST, "journal_host", ["row_id"], ["host_id"]);
 bound!(
@@ -180,10 +212,12 @@ bound!(
     ["agent_id", "generation", "is_active", "created_at_ms"]
 );
 
-pub(crate) static ALL: [&BoundTable; 15] = [
+pub(crate) static ALL: [&BoundTable; 17] = [
     &AGENT,
     &BRAKE,
+    &BUDGET_LIMIT,
     &CAP,
+    &CONSENT,
     &HOST,
     &JOURNAL_HOST,
     &SECRET,
@@ -258,7 +292,7 @@ pub(crate) fn key_text(key: Vec<Value>) -> String {
 /// that of its newest version. Comparing with the previous row instead would require this lock before the
 /// first write.
 ///
-/// Lock order: heads of agents by name, then the spending lock, then rows, then the home's log. A
+/// Lock order: heads of agents by name, then limits by scope, then the spending lock, then rows, then the home's log. A
 /// transaction that holds the home's log takes no further lock, so no deadlock can contain it.
 pub(crate) fn bind(tx: &mut Tx<'_>, touched: TouchedRows) -> Result<()> {
     if touched.rows.is_empty() {

@@ -1,6 +1,7 @@
 //! The rows that store operations read and write. Plain data: the rules about them are in `core`.
 
 mod audit;
+mod budget;
 mod external_trigger;
 mod outbox;
 mod retention;
@@ -18,6 +19,7 @@ use wakeful_core::decision::{Channel, Severity};
 use wakeful_core::id::{AgentId, RunnerId, ThreadId};
 use wakeful_core::key::{DecisionId, Digest, RunKey};
 use wakeful_core::message::{Message, MessageKind};
+use wakeful_core::provenance::Sources;
 use wakeful_core::report::payload::EventBody;
 use wakeful_core::report::{Event, LogHead};
 use wakeful_core::run::RunStatus;
@@ -30,6 +32,7 @@ use wakeful_core::wake::{
 pub use self::audit::{
     BoundRow, DecisionRow, Inconsistency, KeyPart, PlacedEntry, QueuePosition, RunPruneState,
 };
+pub use self::budget::{BudgetOwner, Hold, HoldEnd, HoldRow, LimitRow, ResourceUse};
 pub use self::external_trigger::{DeliveryRow, ExternalTriggerRow};
 pub use self::outbox::{AgentOutboxRow, NoticeRow, OutboxCursor, OutboxCursorRow};
 pub use self::retention::{
@@ -266,6 +269,8 @@ pub struct TranscriptEntryRow {
     pub role: Role,
     pub content: BlobHash,
     pub at: Millis,
+    /// The untrusted sources of the content.
+    pub sources: Sources,
 }
 
 /// A stored event.

@@ -1,11 +1,11 @@
 //! Runs with their states, and requests to cancel them.
 
-use wakeful_core::budget::MicroUsd;
+use wakeful_core::budget::LimitId;
 use wakeful_core::id::{AgentId, ThreadId};
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
-use wakeful_core::wake::{Suspension, Wait, WaitKind};
+use wakeful_core::wake::{StoredWait, Suspension, Wait, WaitKind};
 
 use crate::rows::{RunFilter, RunRow, RunState};
 use crate::sql::{Param, Row, Sql, at_most_one, limit, records};
@@ -13,13 +13,14 @@ use crate::{ROWS_MAX, Result, StoreError, Tx, View, row_binding};
 
 const CREATE: &str = "
     INSERT INTO run (run_key, agent_id, thread_id, machine, machine_version, version, state, status,
-        started_at_ms, ended_at_ms, wait_kind, wait_until_ms, wait_microusd, suspended_at_ms)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
+        started_at_ms, ended_at_ms, wait_kind, wait_until_ms, wait_amount, wait_limit_id, suspended_at_ms)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
     ON CONFLICT (run_key) DO NOTHING";
 
 impl Tx<'_> {
     pub fn create_run(&mut self, run: &RunRow) -> Result<()> {
-        let [kind, until, needed, since] = wait_params(run.suspension);
+        let wait = StoredSuspension::new(run.suspension);
+        let [kind, until, needed, limit_id, since] = wait.params();
         let params = [
             (&run.run_key).into(),
             (&run.agent_id).into(),
@@ -34,6 +35,7 @@ impl Tx<'_> {
             kind,
             until,
             needed,
+            limit_id,
             since,
         ];
         self.sql.run_once(CREATE, &params)?;
@@ -47,14 +49,15 @@ const BEGAN: &str = "UPDATE agent_head SET last_run_started_at_ms = ?2 WHERE age
 /// The machine's version may change with the state; the agent of a run does not.
 const PUT_STATE: &str = "
     UPDATE run SET machine_version = ?3, version = ?4, state = ?5, status = ?6, ended_at_ms = ?7, wait_kind = ?8,
-        wait_until_ms = ?9, wait_microusd = ?10, suspended_at_ms = ?11, claim_count = 0
+        wait_until_ms = ?9, wait_amount = ?10, wait_limit_id = ?11, suspended_at_ms = ?12, claim_count = 0
     WHERE run_key = ?1 AND version = ?2 AND status = 'open'";
 
 impl Tx<'_> {
     /// Stores a run's next state. `expected` is the version at which it was read; any other fails with
     /// [`StoreError::Conflict`].
     pub fn put_state(&mut self, run: &RunRow, expected: i64) -> Result<()> {
-        let [kind, until, needed, since] = wait_params(run.suspension);
+        let wait = StoredSuspension::new(run.suspension);
+        let [kind, until, needed, limit_id, since] = wait.params();
         let params = [
             (&run.run_key).into(),
             expected.into(),
@@ -66,6 +69,7 @@ impl Tx<'_> {
             kind,
             until,
             needed,
+            limit_id,
             since,
         ];
         self.sql.run_once(PUT_STATE, &params)
@@ -74,7 +78,7 @@ impl Tx<'_> {
 
 const ONE: &str = "
     SELECT run_key, agent_id, thread_id, machine, machine_version, version, state, status, started_at_ms, ended_at_ms,
-        wait_kind, wait_until_ms, wait_microusd, suspended_at_ms, fault
+        wait_kind, wait_until_ms, wait_amount, wait_limit_id, suspended_at_ms, fault
     FROM run WHERE run_key = ?1";
 
 impl View<'_> {
@@ -86,40 +90,40 @@ impl View<'_> {
 
 const ALL: &str = "
     SELECT run_key, agent_id, thread_id, machine, machine_version, version, state, status, started_at_ms, ended_at_ms,
-        wait_kind, wait_until_ms, wait_microusd, suspended_at_ms, fault
+        wait_kind, wait_until_ms, wait_amount, wait_limit_id, suspended_at_ms, fault
     FROM run WHERE started_at_ms <= ?2 AND NOT (started_at_ms = ?2 AND run_key <= ?3)
     ORDER BY started_at_ms DESC, run_key LIMIT ?1";
 
 /// The plus prevents SQLite from scanning all runs in order of time: few are open, however many have ended.
 const OPEN: &str = "
     SELECT run_key, agent_id, thread_id, machine, machine_version, version, state, status, started_at_ms, ended_at_ms,
-        wait_kind, wait_until_ms, wait_microusd, suspended_at_ms, fault
+        wait_kind, wait_until_ms, wait_amount, wait_limit_id, suspended_at_ms, fault
     FROM run WHERE status = 'open' AND +started_at_ms <= ?2 AND NOT (started_at_ms = ?2 AND run_key <= ?3)
     ORDER BY +started_at_ms DESC, run_key LIMIT ?1";
 
 const OF_AGENT: &str = "
     SELECT run_key, agent_id, thread_id, machine, machine_version, version, state, status, started_at_ms, ended_at_ms,
-        wait_kind, wait_until_ms, wait_microusd, suspended_at_ms, fault
+        wait_kind, wait_until_ms, wait_amount, wait_limit_id, suspended_at_ms, fault
     FROM run WHERE agent_id = ?4 AND started_at_ms <= ?2 AND NOT (started_at_ms = ?2 AND run_key <= ?3)
     ORDER BY started_at_ms DESC, run_key LIMIT ?1";
 
 const OPEN_OF_AGENT: &str = "
     SELECT run_key, agent_id, thread_id, machine, machine_version, version, state, status, started_at_ms, ended_at_ms,
-        wait_kind, wait_until_ms, wait_microusd, suspended_at_ms, fault
+        wait_kind, wait_until_ms, wait_amount, wait_limit_id, suspended_at_ms, fault
     FROM run WHERE agent_id = ?4 AND status = 'open' AND +started_at_ms <= ?2
         AND NOT (started_at_ms = ?2 AND run_key <= ?3)
     ORDER BY +started_at_ms DESC, run_key LIMIT ?1";
 
 const UNSUCCESSFUL: &str = "
     SELECT run_key, agent_id, thread_id, machine, machine_version, version, state, status, started_at_ms, ended_at_ms,
-        wait_kind, wait_until_ms, wait_microusd, suspended_at_ms, fault
+        wait_kind, wait_until_ms, wait_amount, wait_limit_id, suspended_at_ms, fault
     FROM run WHERE status IN ('failed', 'out_of_rounds', 'cancelled', 'abandoned') AND started_at_ms <= ?2
         AND NOT (started_at_ms = ?2 AND run_key <= ?3) AND (?4 = '' OR agent_id = ?4)
     ORDER BY started_at_ms DESC, run_key LIMIT ?1";
 
 const QUARANTINED: &str = "
     SELECT run_key, agent_id, thread_id, machine, machine_version, version, state, status, started_at_ms, ended_at_ms,
-        wait_kind, wait_until_ms, wait_microusd, suspended_at_ms, fault
+        wait_kind, wait_until_ms, wait_amount, wait_limit_id, suspended_at_ms, fault
     FROM run WHERE status = 'quarantined' AND started_at_ms <= ?2 AND NOT (started_at_ms = ?2 AND run_key <= ?3)
         AND (?4 = '' OR agent_id = ?4)
     ORDER BY started_at_ms DESC, run_key LIMIT ?1";
@@ -177,36 +181,55 @@ pub(crate) fn read(mut row: Row) -> Result<RunRow> {
     })
 }
 
-/// Reads `wait_kind, wait_until_ms, wait_microusd, suspended_at_ms`.
+/// Reads `wait_kind, wait_until_ms, wait_amount, wait_limit_id, suspended_at_ms`.
 pub(crate) fn suspension(row: &mut Row) -> Result<Option<Suspension>> {
     let (kind, until) = (
         row.optional_word("run.wait_kind", WaitKind::parse)?,
         row.optional_millis("run.wait_until_ms")?,
     );
-    let needed = row.optional_count("run.wait_microusd")?.map(MicroUsd);
+    let stored = StoredWait {
+        until,
+        needed: row.optional_count("run.wait_amount")?,
+        limit: row.optional_digest("run.wait_limit_id")?.map(LimitId),
+    };
     let since = row.optional_millis("run.suspended_at_ms")?;
     let Some((kind, since)) = kind.zip(since) else {
         return Ok(None);
     };
-    let wait = Wait::new(kind, until, needed).ok_or(StoreError::Malformed("run.wait_kind"))?;
+    let wait = Wait::new(kind, stored).ok_or(StoreError::Malformed("run.wait_kind"))?;
     Ok(Some(Suspension { wait, since }))
 }
 
-fn wait_params(suspension: Option<Suspension>) -> [Param<'static>; 4] {
-    let wait = suspension.map(|suspension| suspension.wait);
-    [
-        wait.map(|wait| wait.kind().as_str()).into(),
-        wait.and_then(Wait::until).into(),
-        wait.and_then(Wait::needed).map(|needed| needed.0).into(),
-        suspension.map(|suspension| suspension.since).into(),
-    ]
+/// A suspension whose limit can be borrowed as a parameter.
+struct StoredSuspension {
+    suspension: Option<Suspension>,
+    limit: Option<LimitId>,
+}
+
+impl StoredSuspension {
+    fn new(suspension: Option<Suspension>) -> Self {
+        let limit = suspension.and_then(|suspension| suspension.wait.limit());
+        Self { suspension, limit }
+    }
+
+    fn params(&self) -> [Param<'_>; 5] {
+        let wait = self.suspension.map(|suspension| suspension.wait);
+        [
+            wait.map(|wait| wait.kind().as_str()).into(),
+            wait.and_then(Wait::until).into(),
+            wait.and_then(Wait::needed).into(),
+            self.limit.as_ref().map(|limit| &limit.0).into(),
+            self.suspension.map(|suspension| suspension.since).into(),
+        ]
+    }
 }
 
 /// Ids that a prefix is matched with: a list of candidates that a person can read.
 pub(crate) const PREFIX_MATCHES_MAX: u32 = 5;
 
-/// Prefixes of decisions and steps have at least this many digits, so that few rows are read.
-const OWNED_PREFIX_MIN: usize = 8;
+/// Prefixes of decisions and steps have at least this many digits. Any unique prefix that a person would type
+/// has.
+const OWNED_PREFIX_MIN: usize = 4;
 
 /// A range instead of a pattern: keys are bytes, and both databases order bytes the same way. Every run has
 /// a message with the same key; a queued one has only the message, a refused cause only the wake.
@@ -278,7 +301,7 @@ impl View<'_> {
 }
 
 const MAKE_DUE: &str = "
-    UPDATE run SET wait_kind = NULL, wait_until_ms = NULL, wait_microusd = NULL, suspended_at_ms = NULL
+    UPDATE run SET wait_kind = NULL, wait_until_ms = NULL, wait_amount = NULL, wait_limit_id = NULL, suspended_at_ms = NULL
     WHERE run_key = ?1 AND status = 'open' AND wait_kind <> 'turn'";
 
 impl Tx<'_> {
@@ -290,7 +313,7 @@ impl Tx<'_> {
 }
 
 const END_BUDGET_WAITS: &str = "
-    UPDATE run SET wait_kind = NULL, wait_until_ms = NULL, wait_microusd = NULL, suspended_at_ms = NULL
+    UPDATE run SET wait_kind = NULL, wait_until_ms = NULL, wait_amount = NULL, wait_limit_id = NULL, suspended_at_ms = NULL
     WHERE status = 'open' AND wait_kind = 'budget' AND (?1 = '' OR agent_id = ?1)";
 
 impl Tx<'_> {
@@ -313,14 +336,16 @@ impl View<'_> {
 }
 
 const SUSPEND: &str = "
-    UPDATE run SET wait_kind = ?2, wait_until_ms = ?3, wait_microusd = ?4, suspended_at_ms = ?5
+    UPDATE run SET wait_kind = ?2, wait_until_ms = ?3, wait_amount = ?4, wait_limit_id = ?5, suspended_at_ms = ?6
     WHERE run_key = ?1 AND status = 'open'";
 
 impl Tx<'_> {
     /// Suspends an open run.
     pub fn suspend_run(&mut self, run: &RunKey, suspension: Suspension) -> Result<()> {
-        let [kind, until, needed, since] = wait_params(Some(suspension));
-        self.sql.run(SUSPEND, &[run.into(), kind, until, needed, since])
+        let wait = StoredSuspension::new(Some(suspension));
+        let [kind, until, needed, limit_id, since] = wait.params();
+        self.sql
+            .run(SUSPEND, &[run.into(), kind, until, needed, limit_id, since])
     }
 }
 
@@ -348,7 +373,7 @@ impl Tx<'_> {
 /// not changed.
 const SET_STATUS: &str = "
     UPDATE run SET status = ?2, fault = COALESCE(?3, fault), ended_at_ms = ?4, wait_kind = NULL,
-        wait_until_ms = NULL, wait_microusd = NULL, suspended_at_ms = NULL, claim_count = 0
+        wait_until_ms = NULL, wait_amount = NULL, wait_limit_id = NULL, suspended_at_ms = NULL, claim_count = 0
     WHERE run_key = ?1 AND status IN ('open', 'quarantined') AND status <> ?2";
 
 impl Tx<'_> {

@@ -289,6 +289,28 @@ const TOOL_USE: &str = "
     WHERE step.status IN ('intended', 'ok', 'partial', 'outcome_unknown')
         OR (step.status = 'failed' AND step.stage = 'execute')";
 
+/// Only runs that ended within the time can have used the tool in it, or open ones.
+const TOOL_USE_ELSEWHERE: &str = "
+    SELECT COUNT(*)
+    FROM (
+        SELECT run_key FROM run WHERE agent_id = ?1 AND status = 'open' AND run_key <> ?3
+        UNION SELECT run_key FROM run
+            WHERE ended_at_ms IS NOT NULL AND prune_level < 2 AND ended_at_ms > ?4 AND agent_id = ?1 AND run_key <> ?3
+    ) AS counted
+    JOIN step ON step.run_key = counted.run_key AND step.name = ?2 AND step.class IS NOT NULL
+    WHERE step.created_at_ms > ?4 AND (step.status IN ('intended', 'ok', 'partial', 'outcome_unknown')
+        OR (step.status = 'failed' AND step.stage = 'execute'))";
+
+/// The uses of a tool by other runs of an agent.
+#[derive(Debug, Clone, Copy)]
+pub struct ToolUseElsewhere<'a> {
+    pub agent_id: &'a AgentId,
+    pub tool: &'a str,
+    /// The run that is not counted.
+    pub run_key: &'a RunKey,
+    pub since: Millis,
+}
+
 /// The uses of a tool to count.
 #[derive(Debug, Clone, Copy)]
 pub struct ToolUseQuery<'a> {
@@ -301,6 +323,20 @@ pub struct ToolUseQuery<'a> {
 }
 
 impl View<'_> {
+    /// Counts how often other runs of an agent used a tool since a time.
+    pub fn tool_use_elsewhere(&mut self, query: ToolUseElsewhere<'_>) -> Result<u64> {
+        let params = [
+            query.agent_id.into(),
+            query.tool.into(),
+            query.run_key.into(),
+            query.since.into(),
+        ];
+        let found = self.sql.query(TOOL_USE_ELSEWHERE, &params)?;
+        at_most_one(found)
+            .ok_or(StoreError::Malformed("step"))?
+            .count("step")
+    }
+
     /// Counts how often an agent used a tool in a session and since a time.
     pub fn tool_use(&mut self, query: ToolUseQuery<'_>) -> Result<QuotaUse> {
         let params = [

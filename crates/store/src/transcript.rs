@@ -4,32 +4,35 @@ use wakeful_core::blob::BlobHash;
 use wakeful_core::conversation::Role;
 use wakeful_core::id::ThreadId;
 use wakeful_core::key::RunKey;
+use wakeful_core::provenance::Sources;
 
 use crate::rows::{RunRow, TranscriptEntryRow};
 use crate::sql::{Row, Sql, limit, records};
 use crate::{Result, Tx, View};
 
 const APPEND: &str = "
-    INSERT INTO transcript_entry (thread_id, position, run_key, role, content_hash, at_ms)
-    VALUES (?1, (SELECT COALESCE(MAX(position), 0) + 1 FROM transcript_entry WHERE thread_id = ?1), ?2, ?3, ?4, ?5)
+    INSERT INTO transcript_entry (thread_id, position, run_key, role, content_hash, at_ms, sources)
+    VALUES (?1, (SELECT COALESCE(MAX(position), 0) + 1 FROM transcript_entry WHERE thread_id = ?1), ?2, ?3, ?4, ?5, ?6)
     ON CONFLICT (thread_id, position) DO NOTHING";
 
 impl Tx<'_> {
     /// Appends an entry to a thread.
     pub fn append_entry(&mut self, thread: &ThreadId, entry: &TranscriptEntryRow) -> Result<()> {
+        let sources = entry.sources.to_text();
         let params = [
             thread.into(),
             (&entry.run_key).into(),
             entry.role.as_str().into(),
             (&entry.content).into(),
             entry.at.into(),
+            sources.as_str().into(),
         ];
         self.sql.run_once(APPEND, &params)
     }
 }
 
 const NEWEST: &str = "
-    SELECT run_key, role, content_hash, at_ms FROM transcript_entry WHERE thread_id = ?1 ORDER BY position DESC LIMIT ?2";
+    SELECT run_key, role, content_hash, at_ms, sources FROM transcript_entry WHERE thread_id = ?1 ORDER BY position DESC LIMIT ?2";
 
 impl View<'_> {
     /// Returns the newest entries of a thread, oldest first.
@@ -77,7 +80,7 @@ impl View<'_> {
 }
 
 const BEFORE: &str = "
-    SELECT run_key, role, content_hash, at_ms FROM transcript_entry
+    SELECT run_key, role, content_hash, at_ms, sources FROM transcript_entry
     WHERE thread_id = ?1 AND position < ?2 ORDER BY position DESC LIMIT ?3";
 
 impl View<'_> {
@@ -101,5 +104,6 @@ fn read(mut row: Row) -> Result<TranscriptEntryRow> {
         role: row.word("transcript_entry.role", Role::parse)?,
         content: BlobHash(row.digest("transcript_entry.content_hash")?),
         at: row.millis("transcript_entry.at_ms")?,
+        sources: row.word("transcript_entry.sources", Sources::parse)?,
     })
 }

@@ -95,9 +95,13 @@ fn sandboxed_cost(
             grant: wakeful_ports::tool::CallGrant::default(),
             scope: wakeful_core::sandbox_scope::SandboxScope::default(),
             hosts: wakeful_ports::tool::HostPolicy::default(),
+            paths: wakeful_ports::tool::PathPolicy::default(),
             access: wakeful_core::tool::AgentAccessScope::everything(),
             is_read_only: false,
+            is_untrusted: false,
+            run_key: None,
             output: OutputSink::default(),
+            written: wakeful_ports::tool::WriteMeter::default(),
         };
         let done = runtime.block_on(tools.perform(act, Never));
         if done.code.is_none() {

@@ -51,11 +51,29 @@ pub(crate) struct AgentFolder {
     in_use: Option<File>,
 }
 
+/// Which of an agent's folders a command has as `HOME`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FolderTrust {
+    /// That of commands which are not based on untrusted data.
+    Trusted,
+    /// That of the others: their settings and programs must not affect trusted commands.
+    Untrusted,
+}
+
+impl FolderTrust {
+    const fn folder(self) -> &'static str {
+        match self {
+            Self::Trusted => "home",
+            Self::Untrusted => "untrusted-home",
+        }
+    }
+}
+
 impl AgentFolder {
     /// Creates the folder if it is missing.
-    pub(crate) fn open(home: &Path, agent: &AgentId) -> io::Result<Self> {
+    pub(crate) fn open(home: &Path, agent: &AgentId, trust: FolderTrust) -> io::Result<Self> {
         let of_agent = home.join(FOLDER).join(agent.as_str());
-        let path = of_agent.join("home");
+        let path = of_agent.join(trust.folder());
         DirBuilder::new().mode(0o700).recursive(true).create(&path)?;
         // Beside the folder, where commands cannot reach it.
         let lock = OpenOptions::new()
@@ -151,7 +169,7 @@ mod tests {
     #[test]
     fn caches_stay_until_they_are_too_large() {
         let home = tempfile::tempdir().expect("a folder");
-        let folder = AgentFolder::open(home.path(), &agent()).expect("a folder");
+        let folder = AgentFolder::open(home.path(), &agent(), FolderTrust::Trusted).expect("a folder");
         let file = folder.path().join(".cache/cargo/file");
         fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
         fs::write(&file, "x").expect("a file");
@@ -163,7 +181,7 @@ mod tests {
     #[test]
     fn every_cache_is_below_the_bounded_folder() {
         let home = tempfile::tempdir().expect("a folder");
-        let folder = AgentFolder::open(home.path(), &agent()).expect("a folder");
+        let folder = AgentFolder::open(home.path(), &agent(), FolderTrust::Trusted).expect("a folder");
         let caches = folder.path().join(CACHES);
         for (name, value) in folder.variables() {
             assert!(

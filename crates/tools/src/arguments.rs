@@ -7,6 +7,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 use wakeful_core::conversation::ToolSpec;
+use wakeful_core::failure::truncate_chars;
+use wakeful_core::network_scope::Host;
 use wakeful_core::secret::{COMMAND_SECRETS_MAX, check_name};
 use wakeful_core::step::ToolError;
 
@@ -23,6 +25,12 @@ const WORKDIR_BYTES_MAX: usize = 4096;
 /// Default and maximum time that a command may run.
 pub(crate) const TIMEOUT_DEFAULT_MS: u64 = 120_000;
 pub(crate) const TIMEOUT_MAX_MS: u64 = 3_600_000;
+
+/// Most hosts that a command may ask for: a person reads all of them.
+const HOSTS_MAX: usize = 8;
+
+/// The port of a host without one.
+const PORT_DEFAULT: u16 = 443;
 
 const DESCRIPTION: &str = "Run a shell command (/bin/sh -c) in the workspace and wait for it to end. \
 Each call is a new shell: use workdir rather than cd, and join steps with &&. \
@@ -52,6 +60,10 @@ pub(crate) struct Arguments {
     #[serde(default)]
     #[schemars(length(max = 16))]
     pub(crate) secrets: Option<BTreeSet<String>>,
+    /// Hosts that the command needs beyond the allowed ones, as HOST or HOST:PORT (default 443). A person is asked.
+    #[serde(default)]
+    #[schemars(length(max = 8))]
+    pub(crate) hosts: Option<BTreeSet<String>>,
 }
 
 impl Arguments {
@@ -108,15 +120,40 @@ impl Arguments {
             let message = format!("secrets has more than {COMMAND_SECRETS_MAX} names");
             return Err(invalid(Some("secrets"), &message));
         }
-        match self
+        if let Some(problem) = self
             .secrets
             .iter()
             .flatten()
             .find_map(|name| check_name(name).err())
         {
-            Some(problem) => Err(invalid(Some("secrets"), &problem.message)),
+            return Err(invalid(Some("secrets"), &problem.message));
+        }
+        self.check_hosts()
+    }
+
+    fn check_hosts(&self) -> Result<(), ToolError> {
+        let mut hosts = self.hosts.iter().flatten();
+        if hosts.clone().count() > HOSTS_MAX {
+            return Err(invalid(
+                Some("hosts"),
+                &format!("hosts has more than {HOSTS_MAX} entries"),
+            ));
+        }
+        match hosts.find_map(|host| Some((host, Host::parse_with_port(host).err()?))) {
+            Some((host, error)) => {
+                let message = format!("hosts: {:?} cannot be read: {error}", truncate_chars(host, 80));
+                Err(invalid(Some("hosts"), &message))
+            }
             None => Ok(()),
         }
+    }
+
+    /// The hosts that the command asks for, each with its port.
+    pub(crate) fn hosts(&self) -> Vec<(Host, u16)> {
+        let hosts = self.hosts.iter().flatten();
+        let read = hosts.filter_map(|host| Host::parse_with_port(host).ok());
+        read.map(|(host, port)| (host, port.unwrap_or(PORT_DEFAULT)))
+            .collect()
     }
 
     pub(crate) fn timeout_ms(&self) -> u64 {
@@ -130,7 +167,7 @@ pub(crate) fn spec() -> ToolSpec {
 }
 
 const HINT: &str =
-    "the arguments are cmd, workdir, timeout_ms, max_output_tokens and secrets; only cmd is required";
+    "the arguments are cmd, workdir, timeout_ms, max_output_tokens, secrets and hosts; only cmd is required";
 
 fn invalid(field: Option<&str>, message: &str) -> ToolError {
     schema::invalid(field, message, HINT)
@@ -178,6 +215,13 @@ mod tests {
             (json!({"cmd": "ls", "timeout_ms": 0}), "timeout_ms"),
             (json!({"cmd": "ls", "timeout_ms": 3_600_001}), "timeout_ms"),
             (json!({"cmd": "ls", "max_output_tokens": 0}), "max_output_tokens"),
+            (json!({"cmd": "ls", "hosts": ["a b"]}), "hosts"),
+            (json!({"cmd": "ls", "hosts": [""]}), "hosts"),
+            (json!({"cmd": "ls", "hosts": ["a.example:0"]}), "hosts"),
+            (
+                json!({"cmd": "ls", "hosts": (0..9).map(|n| format!("h{n}.example")).collect::<Vec<_>>()}),
+                "hosts",
+            ),
         ];
         for (input, field) in cases {
             let fault = fault(&input);
@@ -229,6 +273,12 @@ mod tests {
                     "type": "array", "maxItems": 16, "uniqueItems": true, "items": {"type": "string"},
                     "description":
                         "Names of secrets that the command receives as environment variables, if a person allowed them.",
+                },
+                "hosts": {
+                    "type": "array", "maxItems": 8, "uniqueItems": true, "items": {"type": "string"},
+                    "description":
+                        "Hosts that the command needs beyond the allowed ones, as HOST or HOST:PORT (default 443). \
+                         A person is asked.",
                 },
             },
         });

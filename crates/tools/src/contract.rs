@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use wakeful_core::sub_run::START_RUN;
 use wakeful_core::tool::{
     AgentCapability, Capability, ContractError, EnvironmentCapability, RegisteredTool, ScopeRule,
-    ToolContract, ToolContracts,
+    ToolContract, ToolContracts, WEB_SEARCH,
 };
 
 use crate::files::patch::apply;
@@ -36,7 +36,7 @@ struct Claim {
 }
 
 /// One claim per tool. A registered tool without a claim has no contract.
-const CLAIMS: [Claim; 19] = [
+const CLAIMS: [Claim; 20] = [
     Claim {
         tool: arguments::TOOL,
         capabilities: &[COMMAND],
@@ -131,6 +131,11 @@ const CLAIMS: [Claim; 19] = [
         tool: web::TOOL,
         capabilities: &[WEB_READ],
         scope_rules: &[ScopeRule::Hosts],
+    },
+    Claim {
+        tool: WEB_SEARCH,
+        capabilities: &[WEB_READ],
+        scope_rules: &[],
     },
 ];
 

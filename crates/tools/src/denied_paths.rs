@@ -1,8 +1,9 @@
 //! Paths outside the home that commands cannot read: key files, other Wakeful homes and their copies, and
 //! the places where programs store credentials.
 //!
-//! They are looked up for every command, because they may be created while the daemon runs. Only existing
-//! paths are denied: denying a missing path would make its folder unlistable without a benefit.
+//! They are looked up for every call, because they may be created while the daemon runs. Commands are denied only
+//! existing paths: denying a missing path would make its folder unlistable without a benefit. File tools compare
+//! names as well, because they could otherwise create such a path.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,6 +12,8 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use rustix::process::geteuid;
+
+use crate::files::location::resolve_missing;
 
 /// Paths below a user's folder that hold credentials or command history. A trailing `*` matches every name
 /// with that prefix.
@@ -170,6 +173,33 @@ impl DeniedPaths {
         resolve(&found, own_home)
     }
 
+    /// The denied paths whether they exist or not, for tools that compare names.
+    pub(crate) fn named(&self) -> Vec<NamePattern> {
+        let users = self.user_folders.iter().take(USERS_MAX);
+        let credentials = users.flat_map(|user| CREDENTIAL_PATHS.iter().map(|place| user.join(place)));
+        let mut paths: Vec<PathBuf> = credentials.collect();
+        if geteuid().is_root() {
+            paths.extend(SYSTEM_PATHS.iter().map(PathBuf::from));
+        }
+        let mut found: Vec<NamePattern> = paths
+            .iter()
+            .chain(&self.key_files)
+            .filter_map(|path| NamePattern::of(path))
+            .collect();
+        // A link without a target would be followed once something creates the target.
+        let targets = paths
+            .iter()
+            .filter_map(|path| Some((path, fs::read_link(path).ok()?)));
+        found.extend(targets.filter_map(|(path, target)| NamePattern::of(&path.parent()?.join(target))));
+        found
+    }
+
+    /// The denied paths for people; none if there are more than one command supports.
+    #[must_use]
+    pub fn listed(&self, own_home: &Path) -> Vec<PathBuf> {
+        self.existing(own_home).unwrap_or_default()
+    }
+
     /// The key file that a workspace contains, by its path or by the target of a link.
     pub(crate) fn key_file_in(&self, workspace: &Path) -> Option<&Path> {
         let is_inside = |file: &&PathBuf| {
@@ -179,6 +209,47 @@ impl DeniedPaths {
                     .is_ok_and(|found| found.starts_with(workspace))
         };
         self.key_files.iter().find(is_inside).map(PathBuf::as_path)
+    }
+}
+
+/// A denied name in a folder, with the folder's symlinks resolved as far as it exists.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct NamePattern {
+    folder: PathBuf,
+    name: String,
+    /// Whether the name is a prefix.
+    is_prefix: bool,
+}
+
+impl NamePattern {
+    fn of(path: &Path) -> Option<Self> {
+        let name = path.file_name()?.to_str()?;
+        let prefix = name.strip_suffix('*');
+        Some(Self {
+            folder: resolve_missing(path.parent()?).ok()?,
+            name: prefix.unwrap_or(name).to_owned(),
+            is_prefix: prefix.is_some(),
+        })
+    }
+
+    /// Whether a resolved path is this one or inside it.
+    pub(crate) fn contains(&self, path: &Path) -> bool {
+        let Ok(inner) = path.strip_prefix(&self.folder) else {
+            return false;
+        };
+        let first = inner.components().next();
+        let first = first.and_then(|first| first.as_os_str().to_str());
+        first.is_some_and(|first| match self.is_prefix {
+            true => first.starts_with(&self.name),
+            false => first == self.name,
+        })
+    }
+}
+
+impl std::fmt::Display for NamePattern {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mark = if self.is_prefix { "*" } else { "" };
+        write!(f, "{}{mark}", self.folder.join(&self.name).display())
     }
 }
 

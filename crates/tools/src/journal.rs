@@ -10,10 +10,11 @@ use wakeful_core::conversation::ToolSpec;
 use wakeful_core::journal::rule::check;
 use wakeful_core::journal::{Author, Mutation, RecordId, TaskStatus, WriteError};
 use wakeful_core::key::{Digest, OperationId};
+use wakeful_core::policy::CallFacts;
 use wakeful_core::saga::JOURNAL_UNAVAILABLE;
 use wakeful_core::step::{RetryAfter, ToolError};
-use wakeful_core::tool::AgentAccessScope;
 use wakeful_core::tool::gate::OUT_OF_SCOPE;
+use wakeful_core::tool::{AgentAccessScope, ChangedEntity};
 use wakeful_ports::journal::{Journal, JournalError, OperationStatus, WriteReceipt, WriteRequest};
 use wakeful_ports::planted_bugs;
 use wakeful_ports::store_error::StoreError;
@@ -109,6 +110,19 @@ pub(crate) fn mutation(tool: &str, input: &Value) -> Result<Mutation, ToolError>
     };
     check(&mutation).map_err(|refusal| refusal.fault())?;
     Ok(mutation)
+}
+
+/// The free texts and ids of a write. What a status says is limited to a few words.
+pub(crate) fn facts(tool: &str, input: &Value) -> CallFacts {
+    let fields = match tool {
+        CREATE_TASK => &["title", "details", "category_id"][..],
+        _ => &["task_id", "title", "details", "category_id"],
+    };
+    let texts = fields.iter().filter_map(|field| input.get(field)?.as_str());
+    CallFacts {
+        texts: texts.filter(|text| !text.is_empty()).map(str::to_owned).collect(),
+        ..CallFacts::default()
+    }
 }
 
 fn id(field: &'static str, given: Option<String>) -> Result<Option<RecordId>, ToolError> {
@@ -223,7 +237,15 @@ fn written(receipt: &WriteReceipt) -> ToolOutcome {
         "changed_entity_ids": changed,
         "changed_tokens": receipt.tokens,
     });
-    succeeded(content.to_string())
+    let first = ChangedEntity::new(receipt.unit.payload_type.as_str(), receipt.record_id.as_str());
+    let also = receipt
+        .also
+        .iter()
+        .map(|unit| ChangedEntity::new(unit.payload_type.as_str(), &unit.payload_id));
+    ToolOutcome {
+        changed: std::iter::once(first).chain(also).collect(),
+        ..succeeded(content.to_string())
+    }
 }
 
 /// The outcome is unknown, so saga recovery undoes the write if it happened.
@@ -241,7 +263,36 @@ mod scope_tests;
 
 #[cfg(test)]
 mod tests {
+    use wakeful_core::change::{ChangeKind, ChangeUnit};
+    use wakeful_core::id::Incarnation;
+    use wakeful_core::journal::RecordKind;
+
     use super::*;
+
+    // Conformance: L-131
+    #[test]
+    fn a_write_names_every_record_that_it_changed() {
+        let unit = |kind, id: &RecordId| ChangeUnit {
+            host: Incarnation::new("h.1"),
+            counter: 1,
+            payload_type: ChangeKind::Record(kind),
+            payload_id: id.to_string(),
+        };
+        let id = |digit: &str| RecordId::parse("id", &digit.repeat(32)).expect("an id");
+        let done = written(&WriteReceipt {
+            kind: RecordKind::Task,
+            record_id: id("1"),
+            version: 1,
+            tokens: vec!["task.change".to_owned()],
+            unit: unit(RecordKind::Task, &id("1")),
+            also: vec![unit(RecordKind::ChecklistItem, &id("2"))],
+        });
+        let expected = [
+            ChangedEntity::new("task", id("1").as_str()),
+            ChangedEntity::new("checklist_item", id("2").as_str()),
+        ];
+        assert_eq!(done.changed, expected);
+    }
 
     #[test]
     fn the_schema_is_short_and_strict() {

@@ -21,6 +21,7 @@
 //! | `path_refusal` | explains errors of commands that the sandbox caused |
 //! | `worktree` | the repository of a workspace that is a linked worktree |
 //! | `git_identity` | the name and mail address that commands commit with |
+//! | [`hook`] | the hooks of the operator: commands and local services around calls |
 //! | `journal_reading` | the tools that read the person's journal |
 //! | `environment` | the environment variables that a command receives |
 //! | [`secrets`] | the secrets that a command receives, and the port that provides them |
@@ -61,6 +62,7 @@ mod environment;
 mod files;
 mod git_identity;
 pub mod guidance;
+pub mod hook;
 mod journal;
 mod journal_listing;
 mod journal_reading;
@@ -85,7 +87,9 @@ mod set_id;
 pub mod snapshot;
 pub mod system_paths;
 pub mod tools;
+pub mod trusted_folders;
 mod trusted_path;
+pub mod untrusted_writes;
 pub mod watch;
 mod web;
 pub mod workspace;

@@ -156,6 +156,7 @@ impl CommandOutcome {
                 sandbox: Some(level),
                 blobs,
                 images: Vec::new(),
+                changed: Vec::new(),
                 retry_after: None,
             },
             Err(e) => refused(&ToolError::new(
@@ -292,6 +293,7 @@ pub(crate) const fn succeeded(content: String) -> ToolOutcome {
         exit_status: None,
         blobs: Vec::new(),
         images: Vec::new(),
+        changed: Vec::new(),
         retry_after: None,
     }
 }

@@ -8,6 +8,7 @@ use wakeful_core::id::AgentId;
 use wakeful_ports::tool::{ToolOutcome, ToolRequest};
 
 use crate::command_paths::CommandPaths;
+use crate::guidance::KINDS;
 
 /// Most explanations of one result. The first errors of a command usually cause the others.
 const FINDINGS_MAX: usize = 5;
@@ -82,6 +83,18 @@ impl PathRefusals {
             return Some("this run is read-only: commands can write only to $TMPDIR".to_owned());
         }
         let (before, after) = line.split_at_checked(at)?;
+        let before = without_script(before);
+        let is_guidance = |word: &str| {
+            KINDS
+                .iter()
+                .find(|kind| Path::new(word).ends_with(kind.file_name()))
+        };
+        if is_write && let Some(kind) = words(before).chain(words(after)).find_map(is_guidance) {
+            return Some(format!(
+                "{} instructs agents, so commands cannot change it: use EditFile or WriteFile, which ask a person",
+                kind.file_name()
+            ));
+        }
         // Most programs name the path before the error, interpreters after it. A script's own path comes first.
         let mut words = words(after).chain(words(before).rev());
         let path = words.find(|word| self.is_path(word))?;
@@ -178,6 +191,23 @@ fn words(text: &str) -> impl DoubleEndedIterator<Item = &str> {
     text.split(ends).filter(|word| !word.is_empty())
 }
 
+/// The text without the script and the line number that a shell puts first, as in `/bin/sh: 1: cannot create x`.
+fn without_script(text: &str) -> &str {
+    let Some((script, rest)) = text.split_once(": ") else {
+        return text;
+    };
+    let Some((line, error)) = rest.split_once(": ") else {
+        return text;
+    };
+    let number = line.strip_prefix("line ").unwrap_or(line);
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    if is_number && !script.contains(' ') {
+        error
+    } else {
+        text
+    }
+}
+
 /// Whether a shell reads the text as one word without a special meaning.
 fn is_plain(text: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@~".contains(c);
@@ -242,6 +272,19 @@ mod tests {
         ] {
             assert_eq!(of_line(line), expected(place), "{line}");
         }
+    }
+
+    #[test]
+    fn a_guidance_file_is_named_and_not_the_shell() {
+        let line = "/bin/sh: 1: cannot create AGENTS.md: Read-only file system";
+        let expected = "AGENTS.md instructs agents, so commands cannot change it: use EditFile or WriteFile, which ask a person";
+        assert_eq!(of_line(line), expected);
+        let line = "/opt/x/run.sh: line 12: /srv/y: Read-only file system";
+        assert!(
+            of_line(line).starts_with("/srv/y is outside"),
+            "{}",
+            of_line(line)
+        );
     }
 
     #[test]

@@ -7,7 +7,7 @@ use wakeful_core::conversation::ToolSpec;
 use wakeful_core::retry::RetryPolicy;
 use wakeful_core::step::EffectClass;
 use wakeful_core::sub_run;
-use wakeful_core::tool::RiskLevel;
+use wakeful_core::tool::{RiskLevel, WEB_SEARCH};
 use wakeful_ports::tool::TOOL_MS_MAX;
 
 use crate::files::patch::apply;
@@ -25,6 +25,8 @@ pub enum ToolGroup {
     Scan,
     /// Reads from the web.
     Web,
+    /// The model's provider performs these while it writes a reply; they are never called.
+    Provider,
     /// Writes to the person's journal; available only with a journal.
     Journal,
     /// Reads of the person's journal; available only with a journal.
@@ -50,7 +52,7 @@ pub struct ToolEntry {
 }
 
 /// All tools, in the order in which models see them.
-pub const TOOLS: [ToolEntry; 19] = [
+pub const TOOLS: [ToolEntry; 20] = [
     ToolEntry {
         time_limit_ms: None,
         ..plain(
@@ -85,6 +87,7 @@ pub const TOOLS: [ToolEntry; 19] = [
         class: EffectClass::Idempotent,
         ..plain(web::TOOL, ToolGroup::Web, RiskLevel::Medium, web::spec)
     },
+    reading(WEB_SEARCH, ToolGroup::Provider, web::search_spec),
     journal_write(journal::CREATE_TASK, journal::create_task_spec),
     journal_write(journal::UPDATE_TASK, journal::update_task_spec),
     journal_read(journal_reading::LIST_TASKS, journal_reading::list_tasks_spec),

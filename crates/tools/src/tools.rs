@@ -8,18 +8,26 @@ use std::thread;
 
 use serde_json::Value;
 use tokio::sync::{Semaphore, SemaphorePermit, oneshot};
-use wakeful_core::conversation::ToolSpec;
+use wakeful_core::conversation::{ToolCall, ToolSpec};
+use wakeful_core::hook::HookEvent;
+use wakeful_core::id::AgentId;
 use wakeful_core::key::OperationId;
-use wakeful_core::policy::{CallFacts, CommandFact, SecretScope, Target, WRITE_QUOTA_EXCEEDED};
+use wakeful_core::network_scope::HostRules;
+use wakeful_core::policy::{CallFacts, CommandFact, HostScope, SecretScope, Target, WRITE_QUOTA_EXCEEDED};
+use wakeful_core::provenance::{SourceKind, Sources};
 use wakeful_core::retry::RetryPolicy;
 use wakeful_core::sandbox_scope::SandboxScope;
 use wakeful_core::step::{EffectClass, ToolError};
 use wakeful_core::tool::{RiskLevel, ToolContract};
 use wakeful_ports::journal::Journal;
-use wakeful_ports::tool::{StopSignal, TOOL_MS_MAX, ToolHost, ToolOutcome, ToolRequest};
+use wakeful_ports::tool::{
+    HookRequest, HookRun, StopSignal, TOOL_MS_MAX, ToolHost, ToolOutcome, ToolRequest,
+};
 
+use crate::arguments::Arguments;
 use crate::command::CommandStop;
 use crate::contract;
+use crate::hook::{self, HookContext, HookFiles};
 use crate::journal;
 use crate::journal_reading::{self, Reading};
 use crate::operation_dir::OperationDir;
@@ -59,6 +67,7 @@ impl std::fmt::Debug for Tools {
 struct Inner {
     options: ToolsOptions,
     workspace: Workspace,
+    hooks: HookFiles,
     scratch: PathBuf,
     /// The level of the sandbox, once it was determined.
     level: OnceLock<u8>,
@@ -87,6 +96,7 @@ impl Tools {
         }
         Ok(Self {
             inner: Arc::new(Inner {
+                hooks: HookFiles::new(workspace.home()),
                 options,
                 workspace,
                 scratch,
@@ -122,7 +132,11 @@ impl Tools {
         registry::find(tool).filter(|entry| {
             contract::contract(entry.name).is_some()
                 && match entry.group {
-                    ToolGroup::Command | ToolGroup::Files | ToolGroup::Scan | ToolGroup::Web => true,
+                    ToolGroup::Command
+                    | ToolGroup::Files
+                    | ToolGroup::Scan
+                    | ToolGroup::Web
+                    | ToolGroup::Provider => true,
                     ToolGroup::Journal | ToolGroup::JournalReading => {
                         self.journal.is_some() || self.is_journal_known
                     }
@@ -144,8 +158,9 @@ impl Inner {
             Ok(arguments) => arguments,
             Err(fault) => return refused(&fault),
         };
-        let work =
-            move |inner: &Self, act: &ToolRequest, brake: &CommandStop| inner.begin(act, arguments, brake);
+        let work = move |inner: &Self, act: &ToolRequest, brake: &CommandStop| {
+            inner.recorded(act, || inner.begin(act, arguments, brake))
+        };
         self.on_thread(act, stop, work).await
     }
 
@@ -241,12 +256,29 @@ impl ToolHost for Tools {
 
     fn facts(&self, tool: &str, input: &Value, scope: &SandboxScope) -> CallFacts {
         match self.entry(tool).map(|entry| entry.group) {
-            Some(ToolGroup::Command) => command_facts(input, scope),
+            Some(ToolGroup::Command) => CallFacts {
+                is_repository_trusted: self.inner.is_repository_trusted(input),
+                may_read_untrusted: self.inner.may_read_untrusted(scope),
+                is_workspace_untrusted: self.inner.is_workspace_untrusted(),
+                ..command_facts(input, scope)
+            },
             Some(ToolGroup::Files | ToolGroup::Scan) => self.inner.file_facts(tool, input, scope),
             Some(ToolGroup::Web) => web::facts(input, scope),
-            Some(ToolGroup::Journal | ToolGroup::JournalReading | ToolGroup::Engine) | None => {
+            Some(ToolGroup::Journal) => journal::facts(tool, input),
+            Some(ToolGroup::Provider | ToolGroup::JournalReading | ToolGroup::Engine) | None => {
                 CallFacts::default()
             }
+        }
+    }
+
+    fn sources(&self, call: &ToolCall, content: &str, scope: &SandboxScope) -> Sources {
+        match self.entry(&call.name).map(|entry| entry.group) {
+            Some(ToolGroup::Command) => self.inner.command_sources(content, scope),
+            Some(ToolGroup::Files | ToolGroup::Scan) => self.inner.file_sources(&call.name, &call.input),
+            Some(ToolGroup::Web) => web::sources(&call.input, content),
+            // Titles and details may repeat what their writers read elsewhere.
+            Some(ToolGroup::JournalReading) => Sources::of(SourceKind::Journal, &call.name),
+            Some(ToolGroup::Provider | ToolGroup::Journal | ToolGroup::Engine) | None => Sources::none(),
         }
     }
 
@@ -254,7 +286,11 @@ impl ToolHost for Tools {
         match self.entry(tool)?.group {
             ToolGroup::Files | ToolGroup::Scan => self.inner.denied_path(tool, input, scope),
             ToolGroup::Web => web::constraint(input, scope),
-            ToolGroup::Command | ToolGroup::Journal | ToolGroup::JournalReading | ToolGroup::Engine => None,
+            ToolGroup::Command
+            | ToolGroup::Provider
+            | ToolGroup::Journal
+            | ToolGroup::JournalReading
+            | ToolGroup::Engine => None,
         }
     }
 
@@ -267,6 +303,7 @@ impl ToolHost for Tools {
             Some(ToolGroup::Command) => self.inner.check(input).map(drop),
             Some(ToolGroup::Files | ToolGroup::Scan) => self.inner.check_files(tool, input),
             Some(ToolGroup::Web) => web::check(input),
+            Some(ToolGroup::Provider) => web::check_search(input),
             Some(ToolGroup::Journal) => journal::mutation(tool, input).map(drop),
             Some(ToolGroup::JournalReading) => Reading::parse(tool, input).map(drop),
             Some(ToolGroup::Engine) | None => Err(unknown_tool(tool)),
@@ -285,6 +322,7 @@ impl ToolHost for Tools {
                 Ok(connector) => web::perform(&connector, &act.input, stop).await,
                 Err(fault) => failed(&act.tool, &fault),
             },
+            (Some(ToolGroup::Provider), _) => failed(&act.tool, &web::not_callable()),
             (Some(ToolGroup::Command), _) => Arc::clone(&self.inner).perform(act, stop).await,
             (Some(ToolGroup::Files), _) => {
                 let inner = Arc::clone(&self.inner);
@@ -305,6 +343,16 @@ impl ToolHost for Tools {
                 failed(&act.tool, &unknown_tool(&act.tool))
             }
         }
+    }
+
+    fn has_hooks(&self, agent_id: &AgentId, event: HookEvent) -> bool {
+        self.inner.hooks.has(agent_id, event)
+    }
+
+    async fn run_hooks(&self, request: HookRequest) -> Vec<HookRun> {
+        let inner = &self.inner;
+        let context = HookContext::new(&inner.options.environment, &inner.options.secrets);
+        hook::run(&inner.hooks, context, request).await
     }
 
     async fn clean_up(&self, operation_id: OperationId) {
@@ -371,7 +419,7 @@ fn unknown_tool(tool: &str) -> ToolError {
     ToolError::new("unknown_tool", &message, "use one of the available tools")
 }
 
-/// The facts about a shell command: its text, and the secrets that it receives.
+/// The facts about a shell command: its text, the secrets that it receives, and the hosts that it asks for.
 fn command_facts(input: &Value, scope: &SandboxScope) -> CallFacts {
     let cmd = input.get("cmd").and_then(Value::as_str).unwrap_or_default();
     let secrets = input
@@ -386,9 +434,28 @@ fn command_facts(input: &Value, scope: &SandboxScope) -> CallFacts {
             false => SecretScope::Denied,
         },
     };
+    let rules = HostRules::parse(scope);
+    let asked = Arguments::parse(input).map(|arguments| arguments.hosts());
+    let hosts = asked
+        .unwrap_or_default()
+        .into_iter()
+        .map(|(host, port)| Target::Host {
+            // Lists that cannot be read deny.
+            scope: rules
+                .as_ref()
+                .map_or(HostScope::Denied, |rules| rules.judge(&host, port).scope),
+            host: host.to_string(),
+            port,
+        });
     CallFacts {
-        targets: secrets.filter_map(Value::as_str).map(target).collect(),
+        has_requests: true,
+        targets: secrets
+            .filter_map(Value::as_str)
+            .map(target)
+            .chain(hosts)
+            .collect(),
         command: Some(CommandFact::new(cmd)),
+        ..CallFacts::default()
     }
 }
 
@@ -396,3 +463,4 @@ mod commands;
 mod files;
 #[cfg(test)]
 pub(crate) mod tests;
+mod trust;

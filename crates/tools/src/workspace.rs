@@ -123,7 +123,7 @@ impl Workspace {
     }
 
     /// Looks up the denied paths. Refuses a workspace that is inside one, or that contains a key file.
-    pub(crate) fn closed_places(&self, closed: &DeniedPaths) -> Result<Vec<PathBuf>, WorkspaceError> {
+    pub fn closed_places(&self, closed: &DeniedPaths) -> Result<Vec<PathBuf>, WorkspaceError> {
         let workspace = || self.path.clone();
         if let Some(file) = closed.key_file_in(&self.path) {
             return Err(WorkspaceError::KeyFileInside {

@@ -7,6 +7,8 @@ pub(crate) mod journal;
 pub(crate) mod stop;
 mod subscription;
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use wakeful_api::Endpoint;
 use wakeful_api::client::{Client, ClientError};
 
@@ -18,6 +20,20 @@ use crate::global_args::GlobalArgs;
 use crate::home::Home;
 use crate::open_home::{OpenHome, with_read_only};
 use crate::show::Out;
+
+/// In how many texts of this process's requests a secret was replaced.
+static REDACTIONS: AtomicUsize = AtomicUsize::new(0);
+
+/// What a person must know about texts that were changed since this was last asked; `None` if none was.
+pub(crate) fn take_redaction_note() -> Option<String> {
+    match REDACTIONS.swap(0, Ordering::Relaxed) {
+        0 => None,
+        1 => Some("a secret in your text was replaced by its name before anything was stored".to_owned()),
+        count => Some(format!(
+            "secrets in {count} texts were replaced by their names before anything was stored"
+        )),
+    }
+}
 
 pub(crate) struct Backend {
     pub(crate) client: Client,
@@ -92,7 +108,9 @@ impl Backend {
     }
 
     pub(crate) async fn call<E: Endpoint>(&self, input: E) -> Result<E::Output, Failure> {
-        Ok(self.client.call(&input).await?)
+        let called = self.client.call(&input).await;
+        REDACTIONS.fetch_add(self.client.take_redactions(), Ordering::Relaxed);
+        Ok(called?)
     }
 }
 

@@ -5,6 +5,8 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use wakeful_core::id::AgentId;
+use wakeful_core::sandbox_scope::SandboxScope;
 use wakeful_tools::{DeniedPaths, denied_paths};
 
 use crate::config::Settings;
@@ -29,6 +31,22 @@ pub(crate) fn places(config: &Settings) -> DeniedPaths {
         list: list(),
         key_files,
     }
+}
+
+/// The paths that no agent may use, for people. More of them than one command supports are not listed, because
+/// then no command starts.
+pub(crate) fn shown(config: &Settings, home: &Path) -> Vec<String> {
+    let shown = |path: &Path| path.display().to_string();
+    let denied = places(config).listed(home);
+    std::iter::once(shown(home))
+        .chain(denied.iter().map(|path| shown(path)))
+        .collect()
+}
+
+/// A sandbox scope with the placeholders of its paths replaced, as for a command.
+pub(crate) fn resolved(scope: &SandboxScope, agent: &AgentId) -> SandboxScope {
+    let user = std::env::home_dir().unwrap_or_default();
+    scope.resolved(agent, &user.to_string_lossy())
 }
 
 /// Adds a home, a copy of a home or a key file to the per-user list. If the list cannot be written, the

@@ -9,6 +9,7 @@ use wakeful_core::key::RunKey;
 use wakeful_core::policy::UnknownTool;
 use wakeful_core::problem::Problem;
 use wakeful_core::run::BUDGET_EXCEEDED;
+use wakeful_core::suggestion::nearest;
 use wakeful_ports::journal::JournalError;
 use wakeful_runtime::EngineError;
 use wakeful_runtime::problem::{ANSWER_NOT_ALLOWED, CALLER_IS_TOOL_PROCESS, open_run_hint};
@@ -130,6 +131,11 @@ impl Failure {
         &self.problem.hint
     }
 
+    pub(crate) fn with_message(mut self, message: String) -> Self {
+        self.problem.message = message;
+        self
+    }
+
     pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.problem.hint = hint.into();
         self
@@ -169,11 +175,11 @@ impl From<BadId> for Failure {
 
 impl From<UnknownTool> for Failure {
     fn from(error: UnknownTool) -> Self {
-        Self::usage(
-            "unknown_tool",
-            error.to_string(),
-            "use names from the list, separated by commas",
-        )
+        let hint = match nearest(&error.tool, error.known.split(", ")) {
+            Some(meant) => format!("did you mean {meant}?"),
+            None => "use names from the list, separated by commas".to_owned(),
+        };
+        Self::usage("unknown_tool", error.to_string(), hint)
     }
 }
 

@@ -26,6 +26,7 @@ mod archive;
 mod backend;
 mod cli;
 mod config;
+mod confinement_cache;
 mod daemon;
 mod denied_paths;
 mod device;
@@ -47,6 +48,7 @@ mod show;
 mod signals;
 mod system;
 mod terminal;
+mod trust;
 mod workspace;
 
 use std::process::ExitCode;

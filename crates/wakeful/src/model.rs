@@ -221,6 +221,16 @@ impl ModelRegistry {
         Ok(canonical)
     }
 
+    /// Checks that the provider or the route of a model exists. Its key and its name at the provider are not
+    /// checked.
+    pub(crate) fn check_name(&self, name: &str) -> Result<(), Failure> {
+        match parsed(name)? {
+            ModelRef::Hosted { provider, .. } => self.provision(&provider).map(drop),
+            ModelRef::Route { .. } => self.chain(None, Some(name)).map(drop),
+            ModelRef::Demo | ModelRef::Scripted { .. } => Ok(()),
+        }
+    }
+
     /// The models of a run. An unavailable model fails when it is tried; if none is available, the reason
     /// of the first one is returned at once.
     pub(crate) fn route(&self, primary: &str, fallbacks: &[String]) -> Result<Models, Failure> {

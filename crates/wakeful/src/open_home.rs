@@ -18,7 +18,7 @@ use wakeful_store::{PostgresOptions, SchemaUpgrade, SqliteOptions, Store, StoreE
 use wakeful_tools::Tools;
 
 use self::tooling::ToolOrigin;
-pub(crate) use self::tooling::tools_for_facts;
+pub(crate) use self::tooling::{environment, tools_for_facts};
 use crate::config::{self, LiveSettings, Overrides, Settings};
 use crate::device;
 use crate::failure::Failure;
@@ -453,7 +453,7 @@ pub(crate) fn governance(home: &Path) -> EngineDefaults {
 #[cfg(test)]
 mod tests {
     use wakeful_core::id::AgentId;
-    use wakeful_core::inference::InferenceCategory;
+    use wakeful_core::inference::ModelPurpose;
 
     use super::*;
 
@@ -479,13 +479,13 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let home = Home::open_or_create(&folder.path().join("home")).expect("a home");
         let main = AgentId::parse("main").expect("an id");
-        for text in ["[inference]\ncategories = [\"conversation\"]\n", "broken ="] {
+        for text in ["[inference]\npurposes = [\"conversation\"]\n", "broken ="] {
             std::fs::write(home.root().join("config.toml"), text).expect("settings");
             let place = OpenHome::open_sqlite(home.clone(), None).expect("a place");
             let permissions = place.settings.current().permissions(&main);
-            assert!(permissions.categories.is_empty(), "{permissions:?}");
+            assert!(permissions.purposes.is_empty(), "{permissions:?}");
             assert!(permissions.shown.is_empty(), "{permissions:?}");
-            let rule = permissions.models.get(&InferenceCategory::Conversation);
+            let rule = permissions.models.get(&ModelPurpose::Conversation);
             assert_eq!(rule, Some(&Vec::new()), "nobody");
             let EngineDefaults {
                 daily_cap, privacy, ..

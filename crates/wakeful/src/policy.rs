@@ -10,9 +10,9 @@ use wakeful_api::SettingsProblem;
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::inference::InferencePermissions;
 use wakeful_core::policy::{
-    ActionRules, HostDecision, PolicyFiles, PolicyQuery, PolicyVerdict, RuleDefaults, Target,
+    ActionRules, HostDecision, PathDecisions, PolicyFiles, PolicyQuery, PolicyVerdict, RuleDefaults, Target,
 };
-use wakeful_policy::{PolicyEngine, PolicyProblem, ToolRegistry};
+use wakeful_policy::{FolderPolicies, PolicyEngine, PolicyFolders, PolicyProblem, ToolRegistry};
 use wakeful_ports::policy::Policy;
 
 use crate::config::LiveSettings;
@@ -23,15 +23,26 @@ use crate::open_home::{SandboxRequirement, tool_names};
 /// The tool that needs a sandbox, unless a person accepted that there is none.
 const SANDBOXED_TOOL: &str = "ExecCommand";
 
+/// The code of a policy file that is not in force.
+pub(crate) const POLICY_INVALID: &str = "policy_invalid";
+
 /// The engine of each home that this process uses: it holds the last valid policies while a file is
 /// invalid, so everything that decides or explains must share it.
 static ENGINES: Mutex<BTreeMap<PathBuf, Arc<PolicyEngine>>> = Mutex::new(BTreeMap::new());
 
-/// The engine that decides in this process.
+/// The engine that decides in this process. It keeps the last valid policies for the next process.
 pub(crate) fn policy_engine(
     home: &Path,
     sandboxing: SandboxRequirement,
 ) -> Result<Arc<PolicyEngine>, Failure> {
+    let engine = engine_for(home, sandboxing)?;
+    if let Some(folders) = engine.folders() {
+        folders.keep_last_valid();
+    }
+    Ok(engine)
+}
+
+fn engine_for(home: &Path, sandboxing: SandboxRequirement) -> Result<Arc<PolicyEngine>, Failure> {
     let sandbox_minimum = match sandboxing {
         SandboxRequirement::Required => [(SANDBOXED_TOOL.to_owned(), 1)].into(),
         SandboxRequirement::Optional => BTreeMap::new(),
@@ -62,7 +73,7 @@ pub(crate) fn known_engine(home: &Path) -> Result<Arc<PolicyEngine>, Failure> {
         .cloned();
     match known {
         Some(engine) => Ok(engine),
-        None => policy_engine(home, SandboxRequirement::Required),
+        None => engine_for(home, SandboxRequirement::Required),
     }
 }
 
@@ -70,9 +81,23 @@ pub(crate) fn known_engine(home: &Path) -> Result<Arc<PolicyEngine>, Failure> {
 pub(crate) fn policy_problem(home: &Path) -> Option<SettingsProblem> {
     let engine = known_engine(home).ok()?;
     let folder = engine.folders()?.folder(None);
+    problem_of(&folder)
+}
+
+/// The same for a process that decides on nothing, without an engine.
+pub(crate) fn idle_policy_problem(home: &Path) -> Option<SettingsProblem> {
+    problem_of(&PolicyFolders::new(home.to_owned(), tool_names()).folder(None))
+}
+
+fn problem_of(folder: &FolderPolicies) -> Option<SettingsProblem> {
+    let consequence = if folder.is_incomplete {
+        "no call is permitted until it is corrected"
+    } else {
+        "its last valid version stays in force"
+    };
     folder.problems.first().map(|problem| SettingsProblem {
-        code: "policy_invalid".to_owned(),
-        message: format!("policy {problem}"),
+        code: POLICY_INVALID.to_owned(),
+        message: format!("{problem}; {consequence}"),
         line: u32::try_from(problem.line).ok(),
         hint: CHECK_HINT.to_owned(),
     })
@@ -82,7 +107,7 @@ const CHECK_HINT: &str = "correct the file; `wakeful policy check` shows every p
 
 /// The error of a policy file that is refused.
 pub(crate) fn failure(problem: &PolicyProblem) -> Failure {
-    Failure::new("policy_invalid", problem.to_string(), CHECK_HINT)
+    Failure::new(POLICY_INVALID, problem.to_string(), CHECK_HINT)
 }
 
 #[derive(Debug)]
@@ -104,6 +129,10 @@ impl Policy for ConfiguredPolicy {
 
     fn decide_host(&self, call: &PolicyQuery<'_>, host: &Target) -> HostDecision {
         self.engine.decide_host(call, host)
+    }
+
+    fn decide_paths(&self, call: &PolicyQuery<'_>, paths: &[Target]) -> PathDecisions {
+        self.engine.decide_paths(call, paths)
     }
 
     fn version(&self, agent: &AgentId, rules: &ActionRules) -> PolicyVersion {

@@ -22,7 +22,7 @@ use crate::config::{self, ConfigEdit, Overrides};
 use crate::failure::Failure;
 use crate::home::Home;
 use crate::model::{DEMO, ModelRegistry, ProviderConfig};
-use crate::secret::SecretHandle;
+use crate::secret::{SecretHandle, keys_changed};
 
 /// How long a provider may take to answer a test. A person waits for it.
 const TEST_TIME_MAX: Duration = Duration::from_secs(10);
@@ -236,6 +236,7 @@ impl ProviderSetup {
         }
         handle.delete_replaced(before.as_ref(), home.root(), name)?;
         self.models.forget_keys();
+        keys_changed();
         Ok(())
     }
 
@@ -250,6 +251,7 @@ impl ProviderSetup {
             handle.delete(home.root(), name)?;
         }
         self.models.forget_keys();
+        keys_changed();
         self.reloaded()?.describe(name)
     }
 

@@ -127,6 +127,12 @@ impl Redactor {
                 is_error,
                 content: self.text(&content),
             },
+            Block::WebSearch(mut search) => {
+                search.query = self.text(&search.query);
+                search.sources = search.sources.iter().map(|source| self.text(source)).collect();
+                search.opaque = Value::Null;
+                Block::WebSearch(search)
+            }
             Block::Attachment(attachment) => Block::Attachment(attachment),
         }
     }

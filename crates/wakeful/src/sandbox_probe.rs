@@ -113,6 +113,8 @@ async fn command(folder: &Path, unsandboxed: UnsandboxedPolicy) -> Result<ToolOu
     let tool = TOOL_NAMES.first().copied().unwrap_or_default();
     let agent_id = AgentId::parse("probe").map_err(|error| error.to_string())?;
     let act = ToolRequest {
+        is_untrusted: false,
+        run_key: None,
         operation_id: OperationId(derived_hash("probe", &[&fresh_id()])),
         tool: tool.to_owned(),
         input: json!({"cmd": "true", "timeout_ms": TIMEOUT_MS}),
@@ -121,9 +123,11 @@ async fn command(folder: &Path, unsandboxed: UnsandboxedPolicy) -> Result<ToolOu
         grant: wakeful_ports::tool::CallGrant::default(),
         scope: wakeful_core::sandbox_scope::SandboxScope::default(),
         hosts: wakeful_ports::tool::HostPolicy::default(),
+        paths: wakeful_ports::tool::PathPolicy::default(),
         access: wakeful_core::tool::AgentAccessScope::everything(),
         is_read_only: false,
         output: OutputSink::default(),
+        written: wakeful_ports::tool::WriteMeter::default(),
     };
     Ok(tools.perform(act, NeverStop).await)
 }

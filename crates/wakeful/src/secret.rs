@@ -9,7 +9,7 @@ use std::io::Read as _;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-pub(crate) use self::store::SecretStore;
+pub(crate) use self::store::{SecretStore, keys_changed};
 use wakeful_core::inference::NO_SECRET;
 use wakeful_models::{CREDENTIAL_BYTES_MAX, Credential};
 

@@ -17,7 +17,7 @@ use std::io::{ErrorKind, IsTerminal as _, Write as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use wakeful_api::{AgentSettings, AgentStatus, Run, RunList, Transcript};
+use wakeful_api::{AgentSettings, AgentStatus, Run, RunList, Transcript, TranscriptRun};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
 use wakeful_core::report::Event;
@@ -134,9 +134,13 @@ impl Out {
         match self.form {
             OutputFormat::Json => self.json(&view::in_short(run)),
             OutputFormat::Text => {
-                let is_shown = std::io::stdout().is_terminal() && self.display.has_shown(&run.final_text);
-                if !is_shown && !run.final_text.is_empty() {
-                    self.text(&run.final_text);
+                let is_terminal = std::io::stdout().is_terminal();
+                let is_shown = is_terminal && self.display.has_shown(&run.final_text);
+                match (is_shown || run.final_text.is_empty(), is_terminal) {
+                    (true, _) => {}
+                    (false, true) => self.text(&run.final_text),
+                    // Another program reads exactly the answer.
+                    (false, false) => self.bytes(format!("{}\n", run.final_text).as_bytes()),
                 }
                 text::ending(run).iter().for_each(|line| self.prose(line));
             }
@@ -277,15 +281,15 @@ impl Out {
         }
     }
 
-    /// Writes text. For a terminal it is wrapped, and control characters, which a terminal would interpret, are
-    /// removed; a file gets every byte.
+    /// Writes text. For a terminal it is wrapped. Control characters are removed in any case, because a pager or
+    /// another program may pass them on to a terminal.
     fn text(&self, text: &str) {
-        if std::io::stdout().is_terminal() {
-            let text = wrap::fit(&sanitize::text(text), self.layout);
-            self.bytes(format!("{text}\n").as_bytes());
-        } else {
-            self.bytes(format!("{text}\n").as_bytes());
-        }
+        let safe = sanitize::text(text);
+        let text = match std::io::stdout().is_terminal() {
+            true => wrap::fit(&safe, self.layout),
+            false => safe.into_owned(),
+        };
+        self.bytes(format!("{text}\n").as_bytes());
     }
 
     fn json<T: serde::Serialize>(&self, value: &T) {
@@ -379,6 +383,13 @@ impl Out {
                 .for_each(|line| live.note(line, Ink::Dim));
             live.idle();
         });
+    }
+
+    /// The lines of a conversation about a run that did not succeed or cannot continue.
+    pub(crate) fn failed_run(&self, key: &str, agent: &str, run: &TranscriptRun) -> Vec<String> {
+        let cause = format!("! {}: {}", run.status, run.explanation.message);
+        let steps = run_words::next_steps_of(key, agent, &run.explanation);
+        [cause].into_iter().chain(steps).collect()
     }
 
     /// Shows lines on the terminal, wrapped and with colour.

@@ -24,6 +24,8 @@ pub(crate) struct Signals {
     halt: Halt,
     /// The exit status of the first signal received.
     came: Option<u8>,
+    /// Whether the run is driven by another process, so that a signal only ends the watching.
+    is_watcher: bool,
 }
 
 impl Signals {
@@ -46,7 +48,16 @@ impl Signals {
             switch: Arc::new(switch),
             halt,
             came: None,
+            is_watcher: false,
         })
+    }
+
+    /// For a command that only watches a run: its caller reports where the run continues.
+    pub(crate) fn of_watcher(self) -> Self {
+        Self {
+            is_watcher: true,
+            ..self
+        }
     }
 
     /// The stop signal for the engine.
@@ -82,7 +93,9 @@ impl Signals {
             }
             self.came = Some(exit);
             self.switch.set();
-            out.note("stopping at the next safe point; a second signal exits at once");
+            if !self.is_watcher {
+                out.note("stopping at the next safe point; a second signal exits at once");
+            }
         }
     }
 }

@@ -9,6 +9,8 @@ use wakeful_tools::snapshot::{GitSnapshots, find_git};
 use wakeful_tools::{Workspace, WorkspaceError};
 
 use crate::cli::confirm::is_affirmed;
+use crate::config::Settings;
+use crate::denied_paths::places;
 use crate::failure::Failure;
 use crate::system::fresh_id;
 use wakeful_core::problem::with_causes;
@@ -48,6 +50,14 @@ impl WorkspacePath {
             text,
             is_temporary: false,
         })
+    }
+
+    /// Refuses a workspace that is inside a path that commands must not read, or that contains a key file: no
+    /// command could start there.
+    pub(crate) fn refuse_denied(&self, home: &Path, config: &Settings) -> Result<(), Failure> {
+        let workspace = Workspace::new(home, Path::new(&self.text));
+        let checked = workspace.and_then(|found| found.closed_places(&places(config)));
+        checked.map(drop).map_err(|error| explain(&error).into_usage())
     }
 
     /// A folder for commands if the current folder contains the home: `~/wakeful-work`, created after the

@@ -76,6 +76,12 @@ pub(crate) fn begin(
         .env("PATH", "/usr/local/bin:/usr/bin:/bin")
         .env("HOME", &place.folder)
         .env("WAKEFUL_HOME", place.home(home))
+        // Faults are tested, not rates.
+        .env("WAKEFUL_SERVER_RATE_PER_MINUTE", "1000000")
+        .env("WAKEFUL_SERVER_MESSAGES_PER_MINUTE", "1000000")
+        .env("WAKEFUL_SERVER_OUTSIDE_REQUESTS_PER_MINUTE", "1000000")
+        .env("WAKEFUL_SERVER_OUTSIDE_TURNS_PER_MINUTE", "1000000")
+        .env("WAKEFUL_AGENT_TOOL_CALLS_PER_MINUTE", "1000000")
         .env("WAKEFUL_TOKEN", TOKEN);
     if let Some(database) = &place.tools.database {
         command.env("WAKEFUL_DATABASE", database);

@@ -16,6 +16,7 @@ use crate::fault::{self, Fault};
 use crate::history::{History, told};
 use crate::load::{Counts, Load, Sent, Sides};
 use crate::moment;
+use crate::orphans;
 use crate::power::{self, Cut};
 use crate::rng::Rng;
 use crate::script::Weight;
@@ -206,6 +207,7 @@ impl EpisodeRun<'_> {
         let journal = self.place.journal(home);
         let mut what = json!({"died": why});
         if journal.exists() {
+            orphans::end(&self.place.home(home))?;
             let cut = power::cut(&self.place.home(home), &journal, &mut self.rng)?;
             self.tally.power_cuts += 1;
             self.tally.cuts_felt += u64::from(cut.changed + cut.undone > 0);

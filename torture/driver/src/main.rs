@@ -34,6 +34,7 @@ mod hostile;
 mod http;
 mod load;
 mod moment;
+mod orphans;
 mod pairs;
 mod people;
 mod power;

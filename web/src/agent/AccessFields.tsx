@@ -13,7 +13,7 @@ import { QuotaFields } from "./QuotaFields";
 const { agentForm } = labels;
 
 /** The fields that are shown when a person opens them, or when one has an error. */
-const ADVANCED = ["capabilities", "mayStart", "categories", "externalCauses", "channels"] as const;
+const ADVANCED = ["capabilities", "mayStart", "categories", "foreignTargets", "channels"] as const;
 
 /** What an agent may do: its folder, tools and capabilities, the agents it may start, and the categories it may use. */
 export function AccessFields({ settings, ...fields }: AgentFieldsProps & { settings?: AgentSettings }) {
@@ -49,6 +49,7 @@ export function AccessFields({ settings, ...fields }: AgentFieldsProps & { setti
         label={agentForm.askTools}
         hint={askedOfAll.length > 0 ? agentForm.askToolsOfAll(joinList(askedOfAll)) : agentForm.askToolsHint}
         error={errors.askTools}
+        summary={agentForm.askCount}
         options={tools}
         values={values.askTools}
         onValues={(askTools) => onChange({ askTools })}
@@ -57,9 +58,18 @@ export function AccessFields({ settings, ...fields }: AgentFieldsProps & { setti
         label={agentForm.denyTools}
         hint={agentForm.denyToolsHint}
         error={errors.denyTools}
+        summary={agentForm.denyCount}
         options={tools}
         values={values.denyTools}
         onValues={(denyTools) => onChange({ denyTools })}
+      />
+      <SelectField
+        label={agentForm.webSearch}
+        hint={agentForm.webSearchHint}
+        value={values.webSearch}
+        onValue={(webSearch) => onChange({ webSearch })}
+        error={errors.webSearch}
+        options={Object.entries(agentForm.webSearchNames)}
       />
       <QuotaFields {...fields} tools={names} />
       <details className="more" open={isOpen || hasErrors} onToggle={(event) => setOpen(event.currentTarget.open)}>
@@ -94,12 +104,12 @@ export function AccessFields({ settings, ...fields }: AgentFieldsProps & { setti
             onValues={setCategories}
           />
           <SelectField
-            label={agentForm.externalCauses}
-            hint={agentForm.externalCausesHint}
-            value={values.externalCauses}
-            onValue={(externalCauses) => onChange({ externalCauses })}
-            error={errors.externalCauses}
-            options={Object.entries(agentForm.externalCauseNames)}
+            label={agentForm.foreignTargets}
+            hint={agentForm.foreignTargetsHint}
+            value={values.foreignTargets}
+            onValue={(foreignTargets) => onChange({ foreignTargets })}
+            error={errors.foreignTargets}
+            options={Object.entries(agentForm.foreignTargetNames)}
           />
           <CheckList
             label={agentForm.channels}

@@ -1,7 +1,7 @@
 import type { AgentStatus } from "../api/types";
 import { type Today, todayText } from "../budget/money";
 import { labels } from "../labels";
-import { outcomeText, outcomeTone } from "../run/text";
+import { isOpen, outcomeText, outcomeTone } from "../run/text";
 import { agentPath, Link } from "../shell/router";
 import { previewText } from "../text/preview";
 import { Badge } from "../ui/Badge";
@@ -43,7 +43,8 @@ export function AgentCard({ agent, today, isParked, live }: AgentCardProps) {
         <p className="agent-card-line">
           {last ? (
             <>
-              <span className={`dot ${outcomeTone(last.status)}`} /> {outcomeText(last.status)}:{" "}
+              <span className={`dot ${outcomeTone(last.status)}`} /> {/* The badge says what an open run waits for. */}
+              {!isOpen(last.status) && `${outcomeText(last.status)}: `}
               {previewText(last.preview ?? labels.run.unnamed, 80)}{" "}
               <span className="quiet">
                 <Time at={last.ended_at ?? last.started_at} />

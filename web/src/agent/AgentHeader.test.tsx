@@ -8,6 +8,7 @@ beforeEach(() => {
   vi.stubGlobal("fetch", async (request: Request) => {
     const { pathname } = new URL(request.url);
     if (pathname === "/api/models") return Response.json([sampleModel()]);
+    if (pathname === "/api/providers/local") return Response.json([]);
     if (pathname.endsWith("/settings"))
       return Response.json({ sandbox: { allowed_secrets: ["A_KEY", "DEPLOY_TOKEN"] } });
     return Response.json(pathname === "/api/brake" ? { is_on: false, brakes: [] } : { model: { reference: "demo" } });

@@ -3,6 +3,7 @@ import type { ComponentProps } from "react";
 import { decisionsQuery, runQuery } from "../api/queries";
 import type { AgentState } from "../api/types";
 import { AgentCost } from "../budget/AgentCost";
+import { Limits } from "../budget/Limits";
 import { ParkedCard } from "../budget/ParkedCard";
 import { Timeline } from "../event/Timeline";
 import { labels } from "../labels";
@@ -61,6 +62,7 @@ export function AgentPage({ state, timeline, liveTexts }: AgentPageProps) {
           <AgentPolicies agentId={agent.agent_id} />
           <WhyNotPanel agentId={agent.agent_id} />
           <AgentCost agentId={agent.agent_id} />
+          <Limits agentId={agent.agent_id} />
           <Timeline {...timeline} />
         </div>
       </div>

@@ -18,6 +18,8 @@ const settings: AgentSettings = {
   permission_mode: "standard",
   sandbox: {},
   tool_quotas: { ExecCommand: { max_per_day: 5 } },
+  web_search: false,
+  guardrails: {},
   allowed_category_ids: ["*"],
 };
 
@@ -27,7 +29,7 @@ async function edit(over: Partial<AgentSettings> = {}) {
     const { pathname } = new URL(request.url);
     if (request.method === "POST") sent(await request.json());
     if (pathname.endsWith("/settings")) return Response.json({ ...settings, ...over });
-    if (pathname === "/api/models") return Response.json([]);
+    if (pathname === "/api/models" || pathname === "/api/providers/local") return Response.json([]);
     return Response.json({ agents: [], categories: [], tools: ["ExecCommand", "ReadFile"] });
   });
   render(

@@ -4,7 +4,7 @@ import { RadioList, TextArea } from "../ui/Field";
 import type { AgentFieldsProps } from "./AgentFields";
 import { isSandboxChanged, SANDBOX_LISTS } from "./sandboxDraft";
 
-const { sandboxForm } = labels;
+const { agentForm, sandboxForm } = labels;
 
 /** When an agent asks, and what its sandbox allows beyond its workspace. */
 export function SandboxFields({ values, errors, onChange }: AgentFieldsProps) {
@@ -45,6 +45,17 @@ export function SandboxFields({ values, errors, onChange }: AgentFieldsProps) {
           ))}
         </div>
       </details>
+      <TextArea
+        label={agentForm.guardrails}
+        hint={agentForm.guardrailsHint}
+        placeholder={agentForm.guardrailsExample}
+        isOptional
+        rows={3}
+        spellCheck={false}
+        value={values.guardrails}
+        onValue={(guardrails) => onChange({ guardrails })}
+        error={errors.guardrails}
+      />
     </section>
   );
 }

@@ -3,11 +3,12 @@ import { labels } from "../labels";
 import { toSentence } from "../text/sentence";
 import { AttentionCard } from "../ui/AttentionCard";
 import { InlineText } from "../ui/InlineText";
+import { agentName } from "./name";
 
 /** An agent whose run cannot continue, with the server's reason and hint. */
 export function StuckCard({ stuck }: { stuck: StuckAgent }) {
   return (
-    <AttentionCard icon="knot" agentId={stuck.agent_id} headline={labels.agent.isStuck(stuck.agent_id)}>
+    <AttentionCard icon="knot" agentId={stuck.agent_id} headline={labels.agent.isStuck(agentName(stuck.agent_id))}>
       <p>
         <InlineText text={toSentence(stuck.message)} />
       </p>

@@ -20,6 +20,7 @@ const LOOKS: Record<Activity, { icon: IconName; tone: Tone }> = {
   parked: { icon: "coin", tone: "warn" },
   stuck: { icon: "knot", tone: "bad" },
   waiting: { icon: "pause", tone: "warn" },
+  waitingOnYou: { icon: "bell", tone: "warn" },
   working: { icon: "sun", tone: "busy" },
   paused: { icon: "pause", tone: "warn" },
   queued: { icon: "queue", tone: "busy" },
@@ -50,7 +51,8 @@ function activityOf(agent: AgentStatus, isParked: boolean): Activity {
   if (agent.pending_decisions > 0) return "decision";
   if (isParked) return "parked";
   if (agent.activity === "stuck") return "stuck";
-  if (agent.activity === "waiting" || agent.activity === "waiting_on_human") return "waiting";
+  if (agent.activity === "waiting_on_human") return "waitingOnYou";
+  if (agent.activity === "waiting") return "waiting";
   if (agent.activity === "working") return "working";
   if (agent.control === "paused") return "paused";
   return agent.activity === "queued" ? "queued" : "asleep";

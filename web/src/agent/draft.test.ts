@@ -108,6 +108,11 @@ it("offers tools that only a limit names", () => {
   expect(toolNames(values, ["ReadFile"])).toEqual(["ReadFile", "Gone", "Older"]);
 });
 
+it("sends the web search when it is on, and null for off", () => {
+  expect(setAgentSettingsOf({ webSearch: "on" })).toEqual({ web_search: true });
+  expect(setAgentSettingsOf({ webSearch: "" })).toEqual({ web_search: null });
+});
+
 it("sends some capabilities in one order, and null for all", () => {
   const some = inOrder(["webRead", "fileRead"]);
   expect(setAgentSettingsOf({ capabilities: some })).toEqual({ capabilities: ["fileRead", "webRead"] });

@@ -2,6 +2,7 @@
 import type { AgentSettings, Capability, CreateAgent, SetAgentSettings } from "../api/types";
 import { capError } from "../budget/money";
 import { labels } from "../labels";
+import { guardrailError, guardrailPolicyOf, guardrailTextOf } from "./guardrailDraft";
 import { type QuotaDrafts, quotaDraftsOf, quotaError, toolQuotasOf } from "./quotaDraft";
 import {
   SANDBOX_LISTS,
@@ -36,10 +37,12 @@ export interface AgentDraft {
   askTools: readonly string[];
   denyTools: readonly string[];
   toolQuotas: QuotaDrafts;
+  guardrails: string;
   mayStart: readonly string[];
   capabilities: readonly string[];
+  webSearch: string;
   categories: readonly string[];
-  externalCauses: string;
+  foreignTargets: string;
   channels: readonly string[];
   permissionMode: string;
   sandbox: SandboxDraft;
@@ -60,10 +63,12 @@ export const FIELD_NAMES = {
   ask_tools: "askTools",
   deny_tools: "denyTools",
   tool_quotas: "toolQuotas",
+  guardrails: "guardrails",
   may_start: "mayStart",
   capabilities: "capabilities",
+  web_search: "webSearch",
   allowed_category_ids: "categories",
-  external_causes: "externalCauses",
+  foreign_targets: "foreignTargets",
   answer_channels: "channels",
   permission_mode: "permissionMode",
   sandbox: "sandbox",
@@ -77,6 +82,9 @@ export const ERROR_NAMES: Readonly<Record<string, keyof AgentErrors>> = {
 
 const DEFAULT_MODE = "standard";
 
+/** The word of the form for a search that is on. */
+const WEB_SEARCH_ON = "on";
+
 export const EMPTY_AGENT: AgentDraft = {
   name: "",
   description: "",
@@ -89,10 +97,12 @@ export const EMPTY_AGENT: AgentDraft = {
   askTools: [],
   denyTools: [],
   toolQuotas: {},
+  guardrails: "",
   mayStart: [],
   capabilities: CAPABILITIES,
+  webSearch: "",
   categories: [ALL_CATEGORIES],
-  externalCauses: "",
+  foreignTargets: "",
   channels: [],
   permissionMode: DEFAULT_MODE,
   sandbox: sandboxDraftOf(undefined),
@@ -111,10 +121,12 @@ export function agentDraftOf(settings: AgentSettings): AgentDraft {
     askTools: settings.ask_tools ?? [],
     denyTools: settings.deny_tools ?? [],
     toolQuotas: quotaDraftsOf(settings.tool_quotas),
+    guardrails: guardrailTextOf(settings.guardrails),
     mayStart: settings.may_start ?? [],
     capabilities: inOrder(settings.capabilities ?? CAPABILITIES),
+    webSearch: settings.web_search ? WEB_SEARCH_ON : "",
     categories: settings.allowed_category_ids ?? [ALL_CATEGORIES],
-    externalCauses: settings.external_causes ?? "",
+    foreignTargets: settings.foreign_targets ?? "",
     channels: settings.answer_channels ?? [],
     permissionMode: settings.permission_mode ?? DEFAULT_MODE,
     sandbox: sandboxDraftOf(settings.sandbox),
@@ -128,12 +140,14 @@ export function agentErrors(draft: AgentDraft): AgentErrors {
   const isRounds = rounds === "" || (/^[1-9]\d*$/.test(rounds) && Number(rounds) <= ROUNDS_MAX);
   const cap = draft.dailyUsd.trim() === "" ? undefined : capError(draft.dailyUsd);
   const quotas = quotaError(draft.toolQuotas);
+  const guardrails = guardrailError(draft.guardrails);
   return {
     ...(NAME.test(draft.name) ? {} : { name: errors.name }),
     ...(byteCount(draft.instructions) > INSTRUCTIONS_BYTES_MAX ? { instructions: errors.instructions } : {}),
     ...(isRounds ? {} : { maxRounds: errors.maxRounds }),
     ...(cap === undefined ? {} : { dailyUsd: cap }),
     ...(quotas === undefined ? {} : { toolQuotas: quotas }),
+    ...(guardrails === undefined ? {} : { guardrails }),
     ...(draft.capabilities.length > 0 ? {} : { capabilities: errors.capabilities }),
     ...(draft.categories.length > 0 ? {} : { categories: errors.categories }),
     ...sandboxErrors(draft.sandbox),
@@ -170,7 +184,9 @@ export function createAgentOf(draft: AgentDraft, changes: Partial<AgentDraft>): 
 
 function wireValue(field: keyof AgentDraft, value: AgentDraft[keyof AgentDraft] | undefined): unknown {
   if (field === "sandbox") return sandboxScopeOf(value as SandboxDraft);
+  if (field === "webSearch") return value === WEB_SEARCH_ON ? true : null;
   if (field === "toolQuotas") return toolQuotasOf(value as QuotaDrafts);
+  if (field === "guardrails") return guardrailPolicyOf(value as string);
   // All of them also means those that later versions add.
   if (field === "capabilities" && (value as readonly string[]).length === CAPABILITIES.length) return null;
   if (field === "fallbacks") {

@@ -16,6 +16,7 @@ import type {
   RetryRun,
   SetAgentSettings,
   SetBrake,
+  SetLimit,
   UndoDirection,
 } from "./types";
 
@@ -169,6 +170,12 @@ export const setCap = (agentId: string | undefined, dailyUsd: string | undefined
       body: { agent_id: agentId, ...(dailyUsd === undefined ? { unset: true as const } : { daily_usd: dailyUsd }) },
     }),
   );
+export const getLimits = () => responseBody(client.GET("/api/budget/limits"));
+export const setLimit = (body: SetLimit) => responseBody(client.POST("/api/budget/limits", { body }));
+export const changeLimit = (id: string, max: number) =>
+  responseBody(client.POST("/api/budget/limits/{limit_id}", { params: { path: { limit_id: id } }, body: { max } }));
+export const clearLimit = (id: string) =>
+  responseBody(client.DELETE("/api/budget/limits/{limit_id}", { params: { path: { limit_id: id } } }));
 export const getSpending = (id: string) =>
   responseBody(client.GET("/api/agents/{agent_id}/spending", { params: agent(id) }));
 export const createLogin = (code: string) => responseBody(client.POST("/login", { body: { code } }));
@@ -242,6 +249,13 @@ export const removeProviderKey = (name: string) =>
   responseBody(client.DELETE("/api/providers/{provider}/key", { params: provider(name) }));
 export const testProvider = (name: string) =>
   responseBody(client.POST("/api/providers/{provider}/test", { params: provider(name), body: {} }));
+export const getFolders = () => responseBody(client.GET("/api/folders"));
+export const trustFolder = (folder: string, is_trusted: boolean) =>
+  responseBody(client.POST("/api/folders", { body: { folder, is_trusted } }));
+export const getUntrustedFiles = (folder: string) =>
+  responseBody(client.GET("/api/folders/files", { params: { query: { folder } } }));
+export const reviewFolder = (folder: string, listed_at: string) =>
+  responseBody(client.POST("/api/folders/review", { body: { folder, listed_at } }));
 const secret = (name: string) => ({ path: { name } });
 export const getSecrets = () => responseBody(client.GET("/api/secrets"));
 export const setSecret = (name: string, value: string) =>
@@ -252,6 +266,9 @@ export const getSettings = () => responseBody(client.GET("/api/settings"));
 /** Sets a setting; without a value the default applies again. */
 export const setSetting = (name: string, value: unknown) =>
   responseBody(client.POST("/api/settings", { body: { name, value } }));
+export type AuditFilter = NonNullable<paths["/api/audit"]["get"]["parameters"]["query"]>;
+export const listAudit = (filter: AuditFilter, cursor?: string) =>
+  responseBody(client.GET("/api/audit", { params: { query: { ...filter, cursor, limit: RUNS_PER_PAGE } } }));
 export type RunFilter = NonNullable<paths["/api/runs"]["get"]["parameters"]["query"]>;
 export const listRuns = (filter: RunFilter, before?: string) =>
   responseBody(client.GET("/api/runs", { params: { query: { ...filter, before, limit: RUNS_PER_PAGE } } }));

@@ -38,6 +38,7 @@ export const keys = {
   endedDecision: (decisionId: string) => ["ended-decision", decisionId] as const,
   brakes: () => ["brakes"] as const,
   budget: () => ["budget"] as const,
+  limits: () => [...keys.budget(), "limits"] as const,
   schedules: () => ["schedules"] as const,
   executions: (scheduleId: string) => [...keys.schedules(), scheduleId, "executions"] as const,
   sources: () => ["sources"] as const,
@@ -48,6 +49,10 @@ export const keys = {
   providers: () => ["providers"] as const,
   localProviders: () => ["local-providers"] as const,
   secrets: () => ["secrets"] as const,
+  folders: () => ["folders"] as const,
+  untrustedFiles: (folder: string) => [...keys.folders(), folder] as const,
+  anyAudit: () => ["audit"] as const,
+  audit: (search: string) => [...keys.anyAudit(), search] as const,
   settings: () => ["settings"] as const,
   logins: () => ["logins"] as const,
   runtime: () => ["runtime"] as const,
@@ -61,6 +66,7 @@ export const ATTENTION_KEYS: readonly QueryKey[] = [
   keys.decisions(),
   keys.attention(),
   keys.anyRunList(),
+  keys.anyAudit(),
   keys.brakes(),
 ];
 

@@ -14,6 +14,8 @@ import {
   getDecisions,
   getEventsBefore,
   getExecutions,
+  getFolders,
+  getLimits,
   getLogins,
   getModels,
   getProviders,
@@ -33,6 +35,7 @@ import {
   getTools,
   getTranscript,
   getTrigger,
+  getUntrustedFiles,
   getWhy,
   getWhyNot,
 } from "./calls";
@@ -97,6 +100,9 @@ export const budgetQuery = queryOptions({
     state.data !== undefined && Math.max(DAY_TURN_MS, Date.parse(state.data.next_day_at) - Date.now() + DAY_TURN_MS),
 });
 
+/** All limits with their use. */
+export const limitsQuery = queryOptions({ queryKey: keys.limits(), queryFn: getLimits });
+
 export const spendingQuery = (id: string) =>
   queryOptions({ queryKey: keys.agentSpending(id), queryFn: async () => (await getSpending(id)).days });
 
@@ -143,6 +149,12 @@ export const localProvidersQuery = queryOptions({
   queryFn: findLocalProviders,
   enabled: false,
 });
+
+/** Commands write to folders without an event. */
+export const foldersQuery = queryOptions({ queryKey: keys.folders(), queryFn: getFolders, staleTime: 0 });
+
+export const untrustedFilesQuery = (folder: string) =>
+  queryOptions({ queryKey: keys.untrustedFiles(folder), queryFn: () => getUntrustedFiles(folder), staleTime: 0 });
 
 /** Secrets can change outside the page without an event, and so can the places of their values. */
 export const secretsQuery = queryOptions({ queryKey: keys.secrets(), queryFn: getSecrets, staleTime: 0 });

@@ -4,6 +4,7 @@ import type {
   Attempt,
   AttentionItem,
   Budget,
+  BudgetLimit,
   Decision,
   Delta,
   Event,
@@ -96,14 +97,31 @@ export function sampleBudget(over: Partial<Budget> = {}): Budget {
   };
 }
 
+export function sampleLimit(over: Partial<BudgetLimit> = {}): BudgetLimit {
+  return {
+    limit_id: "990c69c2f23b",
+    scope: "agent",
+    subject: "main",
+    resource: "tokens",
+    period: "monthly",
+    max: 10_000,
+    used: 4_000,
+    reserved: 0,
+    origin: "set",
+    ...over,
+  };
+}
+
 export function sampleParked(over: Partial<ParkedReason> = {}): ParkedReason {
   return {
     code: "budget_exceeded",
     scope: "all",
-    cap_usd: "5.00",
-    spent_usd: "4.98",
-    needed_usd: "0.04",
-    day: "2026-01-01",
+    resource: "money",
+    period: "daily",
+    max: 5_000_000,
+    used: 4_980_000,
+    needed: 40_000,
+    command: "wakeful budget set USD",
     message: "the daily cap is reached",
     hint: "raise the cap",
     ...over,

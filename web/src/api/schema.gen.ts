@@ -36,6 +36,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/agents/{agent_id}/audit/{seq}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Retrieves the audit entry of an event, with the record of its tool call. */
+        get: operations["get_audit_entry"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/agents/{agent_id}/destroy": {
         parameters: {
             query?: never;
@@ -87,7 +104,7 @@ export interface paths {
         put?: never;
         /**
          * Erases the contents of a finished run or of a range of events.
-         * @description The log stays verifiable and records the erasure.
+         * @description The log stays verifiable and records the erasure. Audit entries of the contents are removed as well; the request is recorded as the consent to it. Messages to the agent that were typed in `wakeful chat` are removed too.
          */
         post: operations["erase_content"];
         delete?: never;
@@ -535,6 +552,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists audit entries, newest first.
+         * @description There is one entry for each verdict on a tool call, each answer of a person, and each stop of a call or of a model request, denials included. Entries are never changed, and never pruned.
+         */
+        get: operations["list_audit_entries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/brake": {
         parameters: {
             query?: never;
@@ -592,6 +629,45 @@ export interface paths {
          */
         post: operations["set_cap"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/budget/limits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists all limits with their use, including the daily caps on money. */
+        get: operations["list_limits"];
+        put?: never;
+        /**
+         * Sets a limit on what agents use, or changes one whose use is kept.
+         * @description A new limit counts use from now on. Work that it does not cover waits until the period ends or a person raises the limit. A limit of zero lets nothing start that uses the resource.
+         */
+        post: operations["set_limit"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/budget/limits/{limit_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Changes a limit. Its use is kept, and work that waits for it is checked again. */
+        post: operations["change_limit"];
+        /** Removes a limit with its use. A removed daily cap on all agents has its default again. */
+        delete: operations["clear_limit"];
         options?: never;
         head?: never;
         patch?: never;
@@ -705,6 +781,58 @@ export interface paths {
          * @description The agent receives the body, which can have any content type, as untrusted data. `Idempotency-Key` or `X-Delivery-Id` names the delivery, so that a repeated delivery is accepted once; without a name, equal bodies within a minute are one delivery. `X-Correlation-Id` and `X-Causation-Id` name the chain of causes and the direct cause; they are stored and shown.
          */
         post: operations["deliver_external_trigger"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/folders": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the folders with an answer of the operator, and the workspaces of agents. */
+        get: operations["list_folders"];
+        put?: never;
+        /** Trusts a folder with everything below it, or stops trusting it. The nearest answer above a file applies. */
+        post: operations["trust_folder"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/folders/files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the files of a folder that actions with untrusted data may have written since the last review. */
+        get: operations["list_untrusted_files"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/folders/review": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Marks a folder as reviewed: what was written until a time counts as the operator's. */
+        post: operations["review_folder"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1535,7 +1663,7 @@ export interface paths {
          * @description An agent's commands receive it only if the agent's settings list it (`sandbox.allowed_secrets`) and the command names it. The value is removed from everything that is stored or shown.
          */
         post: operations["set_secret"];
-        /** Removes a secret. A file or keyring entry that Wakeful did not create stays. */
+        /** Removes a secret, and its name from the lists of the agents. A file or keyring entry that Wakeful did not create stays. */
         delete: operations["remove_secret"];
         options?: never;
         head?: never;
@@ -1850,6 +1978,8 @@ export interface components {
             admission: components["schemas"]["Admission"];
             /** @description The agent whose queue contains the message. */
             agent_id: string;
+            /** @description In how many texts of the message a secret or a key was replaced before it was stored. */
+            redacted?: number;
             /** @description The key of the run that handles the message, now or later. */
             run_key: string;
         };
@@ -1977,14 +2107,18 @@ export interface components {
             agent_id: string;
             /** @description The folder of the policies for all agents, and that of the agent. */
             folders: string[];
+            /** @description The hooks of the operator that run for the agent, in their order. */
+            hooks?: components["schemas"]["HookRecord"][];
             /** @description How much the agent may do without a person. */
             mode: components["schemas"]["PermissionMode"];
             /** @description The policies. */
             policies: components["schemas"]["PolicyRecord"][];
             /** @description The version of everything that a verdict depends on. */
             policy_version: string;
-            /** @description The files that are refused. Their last valid versions stay in force. */
+            /** @description The files that are refused. The last valid version of a policy file stays in force; a hook file blocks every call until it is valid. */
             problems?: components["schemas"]["PolicyFileProblem"][];
+            /** @description What the agent's sandbox allows, and the limits of its tools. */
+            sandbox: components["schemas"]["SandboxPolicy"];
         };
         /** @description The settings of an agent. */
         AgentSettings: {
@@ -2006,10 +2140,12 @@ export interface components {
             deny_tools: string[];
             /** @description What the agent is for; empty without a description. */
             description: string;
-            /** @description What happens before a command in runs with an external cause. Absent if the configured policy applies. */
-            external_causes?: components["schemas"]["ExternalCausePolicy"];
             /** @description The models that are used in this order if the model fails permanently. Absent if the configured ones apply. */
             fallbacks?: string[];
+            /** @description What happens before a call of a run with untrusted data that acts on a foreign target. Absent if the configured policy applies. */
+            foreign_targets?: components["schemas"]["ForeignTargetPolicy"];
+            /** @description What is watched for in the agent's messages, replies and calls. */
+            guardrails: components["schemas"]["GuardrailPolicy"];
             /** @description The agent's instructions, which are sent with each model request. Absent without instructions. They are stored in the file `agents/AGENT/AGENTS.md` of the home. */
             instructions?: string;
             /** @description The maximum number of model rounds of a run. Absent if the configured number applies. */
@@ -2026,6 +2162,8 @@ export interface components {
             tool_quotas: {
                 [key: string]: components["schemas"]["ToolQuota"];
             };
+            /** @description Whether the provider of the agent's model may search the web while it writes a reply. */
+            web_search: boolean;
             /** @description The folder in which the agent's commands run. */
             workspace: string;
         };
@@ -2179,6 +2317,13 @@ export interface components {
             /** @description The folder in which the agent's commands run. */
             workspace: string;
         };
+        /** @description A file or folder that may be used. */
+        AllowedPath: {
+            /** @description What may be done with it. Writing includes reading. */
+            access: components["schemas"]["PathAccess"];
+            /** @description The path. */
+            path: string;
+        };
         /** @description The answer to a decision. */
         Answer: {
             /**
@@ -2216,6 +2361,8 @@ export interface components {
              * @default []
              */
             tools: string[];
+            /** @description The queries with which the provider searched the web for the reply. */
+            web_searches?: string[];
         };
         /** @description An image or a document that is sent with a message. */
         AttachmentInput: {
@@ -2352,6 +2499,52 @@ export interface components {
             /** @description The number of decisions and runs that need attention and are not part of the list, because it is limited. */
             more?: number;
         };
+        /** @description What an audit entry says about a call. */
+        AuditDecision: "permit" | "ask" | "deny";
+        /** @description An audit entry with the record of its tool call. */
+        AuditDetail: {
+            /** @description The entry. */
+            entry: components["schemas"]["AuditEntry"];
+            /** @description The record of the tool call, performed or denied. Absent for a model request, and while the call is open. */
+            invocation?: components["schemas"]["ToolInvocation"];
+        };
+        /** @description What was decided about a tool call or a model request. */
+        AuditEntry: {
+            /** @description The agent's name. */
+            agent_id: string;
+            /**
+             * Format: date-time
+             * @description When it was decided.
+             */
+            at: string;
+            /** @description The category of a denial. */
+            category?: components["schemas"]["DenialCategory"];
+            /** @description What was decided. */
+            decision: components["schemas"]["AuditDecision"];
+            /** @description The operation id of the tool call. Absent for a model request. */
+            operation_id?: string;
+            /** @description The version of the policy that was applied. Absent if no policy decided. */
+            policy_version?: string;
+            /** @description Why. */
+            reason: string;
+            /** @description The rule that decided, or the code of the stop. */
+            rule: string;
+            /** @description The run. */
+            run_key?: string;
+            /** @description The sequence number of the event in the agent's log that the entry belongs to. */
+            seq: number;
+            /** @description The stage that decided. */
+            stage: components["schemas"]["GateStage"];
+            /** @description The tool. Empty for a model request. */
+            tool: string;
+        };
+        /** @description A page of audit entries, newest first. */
+        AuditList: {
+            /** @description The entries. */
+            entries: components["schemas"]["AuditEntry"][];
+            /** @description The cursor for the next page. Absent on the last page. */
+            next_cursor?: string;
+        };
         /** @description The authority of a message. It is derived at admission and never accepted from a sender. */
         Authority: "operator_instruction" | "runtime_instruction" | "integration_signal" | "external_evidence";
         /** @description What makes the backups of a home. */
@@ -2405,6 +2598,13 @@ export interface components {
             text: string;
             /** @constant */
             type: "thinking";
+        } | {
+            /** @description The query; empty for what was found. */
+            query: string;
+            /** @description The addresses of what was found, as far as the provider reports them. */
+            sources: string[];
+            /** @constant */
+            type: "web_search";
         } | {
             /** @description The length of the contents in base64, in bytes. */
             base64_bytes: number;
@@ -2494,28 +2694,77 @@ export interface components {
             /** @description The amount spent by all agents today. */
             spent_usd: string;
         };
-        /** @description A request that does not fit under a cap. */
+        /** @description Work that does not fit under a limit. Amounts are in the smallest unit of the resource. */
         BudgetExceeded: {
-            /** @description The exceeded cap. */
-            cap: components["schemas"]["MicroUsd"];
-            /** @description The day that the cap applies to. */
-            day: components["schemas"]["UtcDay"];
-            /** @description The maximum cost of the request. */
-            needed: components["schemas"]["MicroUsd"];
+            /** @description The id of the limit. Absent for a daily cap on money. */
+            limit?: components["schemas"]["LimitId"];
+            /** @description The limit. */
+            max: number;
+            /** @description What the work may use at most. */
+            needed: number;
+            /** @description The period of the limit. */
+            period: components["schemas"]["BudgetPeriod"];
             /**
-             * @description The reserved part of `spent`, which may be released soon.
+             * @description The reserved part of `used`, which may be released soon.
              * @default 0
              */
-            reserved: components["schemas"]["MicroUsd"];
-            /** @description The scope of the exceeded cap. */
-            scope: components["schemas"]["CapScope"];
-            /** @description The spending of the day, settled and reserved. */
-            spent: components["schemas"]["MicroUsd"];
+            reserved: number;
+            /** @description What the limit counts. */
+            resource: components["schemas"]["BudgetResource"];
+            /** @description The scope of the limit. */
+            scope: components["schemas"]["BudgetScope"];
+            /**
+             * Format: int64
+             * @description When the period ends, in milliseconds since 1970. Absent for a limit that only a person can raise.
+             */
+            until_ms?: number;
+            /** @description What is used in the period, settled and reserved. */
+            used: number;
         };
+        /** @description A limit on what agents use, and its use. Amounts are in the smallest unit of the resource: millionths of a dollar, tokens, milliseconds, calls or bytes. */
+        BudgetLimit: {
+            /**
+             * Format: date-time
+             * @description Since when use is counted. Absent for a daily cap, which counts the whole day.
+             */
+            counted_since?: string;
+            /**
+             * Format: date-time
+             * @description When the limit is used up if its use continues at the average rate. Absent if that is after the period, or nothing was used.
+             */
+            exhausted_at?: string;
+            /** @description The id of the limit. Commands accept its first digits. */
+            limit_id: string;
+            /** @description The limit. */
+            max: number;
+            /** @description Whether a person set it, or it is the default. */
+            origin: components["schemas"]["CapOrigin"];
+            /** @description How long use counts. Always `lifetime` for a run, a tree of runs and a session. */
+            period: components["schemas"]["BudgetPeriod"];
+            /**
+             * Format: date-time
+             * @description When the period ends. Absent for a limit that is never reset.
+             */
+            period_ends_at?: string;
+            /** @description What is reserved for work in progress. */
+            reserved: number;
+            /** @description What it counts. */
+            resource: components["schemas"]["BudgetResource"];
+            /** @description Whose use it counts. */
+            scope: components["schemas"]["BudgetScope"];
+            /** @description The agent, the session as `AGENT/SESSION`, or the key of the run. Absent for all agents. */
+            subject?: string;
+            /** @description What is used in the current period. */
+            used: number;
+        };
+        /** @description How long use counts against a limit. Days, months and years are those of UTC. */
+        BudgetPeriod: ("daily" | "monthly" | "yearly") | "lifetime";
+        /** @description What a limit counts. */
+        BudgetResource: "money" | "tokens" | "run_time" | "tool_calls" | "written_bytes";
+        /** @description Whose use a limit counts, in the order in which pools are locked. */
+        BudgetScope: "all" | "tree" | "agent" | "session" | "run";
         /** @description The origin of a cap. */
         CapOrigin: "set" | "default";
-        /** @description Whose spending a cap limits. */
-        CapScope: "agent" | "all";
         /** @description What a tool needs. */
         Capability: components["schemas"]["AgentCapability"] | components["schemas"]["EnvironmentCapability"];
         /** @description The settings to change. A missing field keeps its value, and null restores the default. */
@@ -2534,10 +2783,12 @@ export interface components {
             deny_tools?: string[] | null;
             /** @description What the agent is for. */
             description?: string | null;
-            /** @description What happens before a command in runs with an external cause. */
-            external_causes?: components["schemas"]["ExternalCausePolicy"] | null;
             /** @description The models that are used in this order if the model fails permanently. */
             fallbacks?: string[] | null;
+            /** @description What happens before a call of a run with untrusted data that acts on a foreign target. */
+            foreign_targets?: components["schemas"]["ForeignTargetPolicy"] | null;
+            /** @description What is watched for in the agent's messages, replies and calls. The whole value is replaced. */
+            guardrails?: components["schemas"]["GuardrailPolicy"] | null;
             /** @description The agent's instructions, which are sent with each model request; at most 32 KiB. */
             instructions?: string | null;
             /** @description The maximum number of model rounds of a run. */
@@ -2554,8 +2805,15 @@ export interface components {
             tool_quotas?: {
                 [key: string]: components["schemas"]["ToolQuota"];
             } | null;
+            /** @description Whether the provider of the agent's model may search the web while it writes a reply. It is offered only while the policy permits the tool `WebSearch` without asking. */
+            web_search?: boolean | null;
             /** @description The folder in which the agent's commands run; an absolute path. */
             workspace?: string | null;
+        };
+        /** @description The new amount of a limit. */
+        ChangeLimit: {
+            /** @description The limit, in the smallest unit of the resource. */
+            max: number;
         };
         /** @description The setting to change. */
         ChangeSetting: {
@@ -2649,6 +2907,11 @@ export interface components {
         /** @description A person erased contents. */
         ContentErased: {
             /**
+             * @description Number of removed audit entries.
+             * @default 0
+             */
+            audit_entries: number;
+            /**
              * @description Number of deleted blobs.
              * @default 0
              */
@@ -2699,10 +2962,12 @@ export interface components {
             deny_tools?: string[] | null;
             /** @description What the agent is for. */
             description?: string | null;
-            /** @description What happens before a command in runs with an external cause. */
-            external_causes?: components["schemas"]["ExternalCausePolicy"] | null;
             /** @description The models that are used in this order if the model fails permanently. */
             fallbacks?: string[] | null;
+            /** @description What happens before a call of a run with untrusted data that acts on a foreign target. */
+            foreign_targets?: components["schemas"]["ForeignTargetPolicy"] | null;
+            /** @description What is watched for in the agent's messages, replies and calls. The whole value is replaced. */
+            guardrails?: components["schemas"]["GuardrailPolicy"] | null;
             /** @description The agent's instructions, which are sent with each model request; at most 32 KiB. */
             instructions?: string | null;
             /** @description The maximum number of model rounds of a run. */
@@ -2726,6 +2991,8 @@ export interface components {
              * @default public
              */
             visibility?: components["schemas"]["Visibility"];
+            /** @description Whether the provider of the agent's model may search the web while it writes a reply. It is offered only while the policy permits the tool `WebSearch` without asking. */
+            web_search?: boolean | null;
             /** @description The folder in which the agent's commands run; an absolute path. */
             workspace?: string | null;
         };
@@ -2881,6 +3148,8 @@ export interface components {
             decision_id: string;
             /** @description What the action would change in files when the question was asked, as a unified diff of at most 12,000 characters. Invisible characters are escaped. Absent if it changes no files, and in lists. */
             diff?: string;
+            /** @description The untrusted text that names what the action acts on, with what stands around it. Invisible characters are escaped. Absent if no such text led to the question, and once it is erased. */
+            evidence?: components["schemas"]["Evidence"];
             /** @description The arguments of the action as JSON: complete for a single decision, at most 4 MiB; shortened to one line in lists. Invisible characters are escaped. */
             input: string;
             /** @description Why the complete arguments are not available. Absent if they are, and in lists. */
@@ -3129,6 +3398,17 @@ export interface components {
             /** @description The code of the login link. */
             code: string;
         };
+        /** @description A link from the result of a call to an entity. */
+        EntityLink: {
+            /** @description The id of a record, or the path of a file. */
+            entity_id: string;
+            /** @description The kind of the entity, such as `task` or `file`. */
+            entity_type: string;
+            /** @description What the call did to it. */
+            relation: components["schemas"]["EntityRelation"];
+        };
+        /** @description How a result refers to an entity. */
+        EntityRelation: "tool_effect";
         /** @description The kind of an entry, as the payload of a change unit. */
         EntryKind: "file" | "git_ref";
         /** @description A capability outside the journal. */
@@ -3153,8 +3433,15 @@ export interface components {
         });
         /** @description The result of an erasure. */
         Erasure: {
+            /** @description Number of removed audit entries. */
+            audit_entries: number;
             /** @description Number of deleted blobs. Blobs that are referenced elsewhere are kept. */
             blobs: number;
+            /**
+             * @description Number of messages to the agent that were removed from the history of `wakeful chat`.
+             * @default 0
+             */
+            chat_messages: number;
             /** @description Number of events whose payload was erased. */
             events: number;
             /** @description The event that records the erasure; absent if there was nothing left to erase. */
@@ -3245,6 +3532,18 @@ export interface components {
             /** @constant */
             kind: "policy_decided";
             payload: components["schemas"]["PolicyDecided"];
+        } | {
+            /** @constant */
+            erased?: false;
+            /** @constant */
+            kind: "guardrail";
+            payload: components["schemas"]["GuardrailTripped"];
+        } | {
+            /** @constant */
+            erased?: false;
+            /** @constant */
+            kind: "hook_executed";
+            payload: components["schemas"]["HookExecuted"];
         } | {
             /** @constant */
             erased?: false;
@@ -3403,6 +3702,17 @@ export interface components {
             /** @description The value of `after_seq` for the next page. */
             next_after_seq: number;
         };
+        /** @description A sentence of untrusted text with what stands around it. */
+        Evidence: {
+            /** @description The text after the sentence. */
+            after?: string;
+            /** @description The text before the sentence, on one or several lines. */
+            before?: string;
+            /** @description Where the text came from. */
+            source?: components["schemas"]["SourceRef"];
+            /** @description The sentence that names the target, or the beginning of the text if no sentence does. */
+            text: string;
+        };
         /** @description The outcome of a firing, or a change of the schedule itself. */
         ExecutionOutcome: "run" | "skipped" | "replaced" | "refused" | "disabled" | "expired" | "recomputed" | "unreadable";
         /** @description Why a firing did not become a run, or why a schedule ended. */
@@ -3441,8 +3751,6 @@ export interface components {
             /** @description The target with its facts; `call` for a call without targets. */
             target: string;
         };
-        /** @description How plain actions, such as commands, of runs with an external cause are handled. An external cause is anything but the operator's own message or schedule: a trigger, a watched folder, an agent's change, or a run that one of these led to. */
-        ExternalCausePolicy: "ask" | "allow" | "deny";
         /** @description The secret URL through which external systems wake an agent. Anyone who has the URL can wake the agent. */
         ExternalTrigger: {
             /**
@@ -3500,6 +3808,40 @@ export interface components {
          * @enum {string}
          */
         FileChangeKind: "created" | "modified" | "deleted";
+        /** @description Files that the tools of an agent may use. A folder includes everything in it. */
+        FilesystemScope: {
+            /** @description The workspace first, then the folders of the settings. */
+            allowed_paths: components["schemas"]["AllowedPath"][];
+            /** @description Paths that are excluded even below an allowed one: those of the settings, the home of Wakeful, and places of credentials. */
+            denied_paths: string[];
+        };
+        /** @description What actions with untrusted data wrote in a folder. */
+        FolderReview: {
+            /** @description The files that they may have written and that were not changed since, at most 200. */
+            files: components["schemas"]["UntrustedFile"][];
+            /** @description The path. */
+            folder: string;
+            /** @description Whether there are more files. */
+            is_truncated: boolean;
+            /**
+             * Format: date-time
+             * @description When the files were listed.
+             */
+            listed_at: string;
+            /** @description The number of actions. Several may count as one. */
+            untrusted_actions: number;
+        };
+        /** @description Why the rule `foreign_target` stopped a call. */
+        ForeignTargetExplanation: {
+            /** @description What would have to differ. Each of these is enough. */
+            changes: string[];
+            /** @description The untrusted data that the run had read. */
+            sources: string[];
+            /** @description What only untrusted data can have named. */
+            targets: string[];
+        };
+        /** @description How calls with a foreign target are handled: calls of a run that has read untrusted data, which act outside its workspace on something that neither the operator nor a trusted file named. */
+        ForeignTargetPolicy: "ask" | "allow" | "deny";
         /** @description One check before a wake and its result. Gates are recorded in the order of evaluation. */
         Gate: {
             /** @description What was found, if the result needs an explanation. */
@@ -3510,6 +3852,47 @@ export interface components {
         };
         /** @description The stages of a call's path, in their order. */
         GateStage: "validate" | "scope" | "wake_reason" | "policy" | "quota" | "hooks" | "escalation" | "decision" | "sandbox" | "execute" | "record";
+        /** @description What a guardrail does when it trips. */
+        GuardrailAction: "block" | "warn" | "log";
+        /** @description What a guardrail reads. */
+        GuardrailPlace: "input" | "output" | "tool";
+        /** @description The guardrails of an agent. */
+        GuardrailPolicy: {
+            /** @description Guardrails for messages to the agent. */
+            input_guardrails?: components["schemas"]["GuardrailSpec"][];
+            /** @description Guardrails for the text of the model. */
+            output_guardrails?: components["schemas"]["GuardrailSpec"][];
+            /** @description Guardrails for tool calls. */
+            tool_guardrails?: components["schemas"]["GuardrailSpec"][];
+        };
+        /** @description One guardrail. It trips if it applies to the call and the text contains one of its phrases. */
+        GuardrailSpec: {
+            /** @description What it does when it trips. */
+            action: components["schemas"]["GuardrailAction"];
+            /** @description What it is for. */
+            description?: string;
+            /** @description Its name, which is shown where it trips. */
+            name: string;
+            /** @description Phrases, compared without regard to case and to the amount of white space. Without phrases, a guardrail for tools trips at every call of its tools. */
+            phrases?: string[];
+            /** @description For a tool guardrail, the tools whose arguments it reads; all tools if it is empty. */
+            tools?: string[];
+        };
+        /** @description A guardrail tripped. */
+        GuardrailTripped: {
+            /** @description What it does. */
+            action: components["schemas"]["GuardrailAction"];
+            /** @description What it is for. */
+            description?: string;
+            /** @description Its name. */
+            guardrail: string;
+            /** @description Id of the action, if it read a call. */
+            operation_id?: components["schemas"]["OperationId"];
+            /** @description What it read. */
+            place: components["schemas"]["GuardrailPlace"];
+            /** @description The tool of the call. */
+            tool?: string;
+        };
         /** @description The file that guidance was read from. */
         GuidanceKind: "agents_md" | "claude_md";
         /** @description What a guidance file belongs to. */
@@ -3537,6 +3920,46 @@ export interface components {
         };
         /** @description The stable code of a hold. */
         HoldCode: components["schemas"]["WakeOutcome"] | components["schemas"]["DelayKind"] | components["schemas"]["WaitKind"] | components["schemas"]["ModelHold"];
+        /** @description The moment at which a hook runs. */
+        HookEvent: "SessionStart" | "UserPromptSubmit" | "PreToolUse" | "PostToolUse" | "PermissionDenied" | "Stop";
+        /** @description A hook ran. */
+        HookExecuted: {
+            /** @description The provider's id of the call. */
+            call_id?: string;
+            /** @description Duration in milliseconds. */
+            duration_ms: number;
+            /** @description Beginning of its command, or its address. */
+            hook: string;
+            /** @description The event of the hook. */
+            hook_event: components["schemas"]["HookEvent"];
+            /** @description Id of the action, if it had one when the hook ran. */
+            operation_id?: components["schemas"]["OperationId"];
+            /** @description The reason that it gave, or the error. */
+            reason?: string;
+            /** @description What it led to. */
+            result: components["schemas"]["HookResult"];
+            /** @description The file that defines it. */
+            source: string;
+            /** @description The tool of the call. */
+            tool?: string;
+        };
+        /** @description A hook in force. */
+        HookRecord: {
+            /** @description When it runs. */
+            event: components["schemas"]["HookEvent"];
+            /** @description The command or the address. */
+            hook: string;
+            /** @description `command` or `http`. */
+            kind: string;
+            /** @description The tools for which it runs; empty for all. */
+            matcher: string;
+            /** @description The file that defines it. */
+            source: string;
+            /** @description The time that it may take, in milliseconds. */
+            timeout_ms: number;
+        };
+        /** @description What a hook led to. */
+        HookResult: "passed" | "asked" | "changed" | "blocked" | "failed";
         /** @description How a host relates to the agent's lists of hosts. */
         HostScope: "allowed" | "unlisted" | "private" | "denied";
         /** @description How a person confirmed a provider implicitly. */
@@ -3791,6 +4214,8 @@ export interface components {
         };
         /** @description The lifecycle of an agent. The order resolves concurrent writes: the greatest value wins. */
         Lifecycle: "active" | "created" | "dormant" | "destroyed";
+        /** @description The id of a limit. Derived from what it limits, so that there is at most one of each. */
+        LimitId: components["schemas"]["Digest"];
         /** @description A guidance file of an agent. */
         LoadedAgentsMd: {
             /** @description The kind of guidance file. */
@@ -3943,6 +4368,13 @@ export interface components {
         };
         /** @description Where an agent's model was chosen. */
         ModelSource: "runtime_default" | "agent_override";
+        /** @description Hosts that the tools of an agent may connect to. */
+        NetworkScope: {
+            /** @description `HOST`, `HOST:PORT`, `*.DOMAIN` or `packages`. */
+            allowed_hosts: string[];
+            /** @description Hosts that are excluded even if a pattern allows them. Private addresses always are, unless they are named. */
+            denied_hosts: string[];
+        };
         /** @description The next firing of a schedule and the outcome of its previous one. */
         NextFiring: {
             /** @description The outcome of the previous firing, such as `run`, `skipped` or `refused`, and its reason. */
@@ -4000,31 +4432,39 @@ export interface components {
         OriginKind: "operator" | "subscription" | "schedule" | "trigger" | "run";
         /** @description Why a run waits for budget. */
         ParkedReason: {
-            /** @description The daily cap. */
-            cap_usd: string;
             /** @description The code, always `budget_exceeded`. */
             code: string;
-            /**
-             * Format: date
-             * @description The day on which the run was parked.
-             */
-            day: string;
+            /** @description The command that raises the limit. */
+            command: string;
             /**
              * @description What to do.
              * @default
              */
             hint: string;
+            /** @description The id of the limit. Absent for a daily cap on money. */
+            limit_id?: string;
+            /** @description The limit, in the smallest unit of the resource. */
+            max: number;
             /**
-             * @description Why the request was not sent, in one sentence.
+             * @description Why the step does not start, in one sentence.
              * @default
              */
             message: string;
-            /** @description The maximum cost of the next request. */
-            needed_usd: string;
-            /** @description Which cap was exceeded. */
-            scope: components["schemas"]["CapScope"];
-            /** @description The amount spent and reserved on that day when the run was parked. */
-            spent_usd: string;
+            /** @description What the next step may use at most. */
+            needed: number;
+            /** @description The period of the limit. */
+            period: components["schemas"]["BudgetPeriod"];
+            /** @description What the limit counts. */
+            resource: components["schemas"]["BudgetResource"];
+            /** @description The scope of the exceeded limit. */
+            scope: components["schemas"]["BudgetScope"];
+            /**
+             * Format: date-time
+             * @description When the period ends, and the run continues by itself. Absent if only a person can let it continue.
+             */
+            until?: string;
+            /** @description What was used and reserved in the period when the run was parked. */
+            used: number;
         };
         /**
          * @description What a call does with a path.
@@ -4101,6 +4541,8 @@ export interface components {
             command?: components["schemas"]["ExplainedCommand"];
             /** @description The verdict. */
             effect: components["schemas"]["PolicyEffect"];
+            /** @description For a recorded call that the rule `foreign_target` stopped: what it acts on, and what would have to differ. */
+            foreign_targets?: components["schemas"]["ForeignTargetExplanation"];
             /** @description The permission mode of the agent. */
             mode: components["schemas"]["PermissionMode"];
             /** @description For a recorded call: how today's verdict differs from the recorded one. Absent if it does not. */
@@ -4127,7 +4569,7 @@ export interface components {
             /** @description The hash of its content. */
             sha256: components["schemas"]["Digest"];
         };
-        /** @description Why a policy file is refused. */
+        /** @description Why a policy file or a hook file is refused. */
         PolicyFileProblem: {
             /** @description The file. */
             file: string;
@@ -4388,6 +4830,13 @@ export interface components {
             /** @description The agent whose brake is released. If absent, the brake for all agents is released. */
             agent_id?: string | null;
         };
+        /** @description The limits of an agent's tools. */
+        ResourceLimits: {
+            /** @description How many repeatable calls of one run are performed side by side. Others are performed one at a time. */
+            max_concurrent_tools: number;
+            /** @description The time that a tool may take, in milliseconds. `ExecCommand` has its own limit. */
+            max_tool_execution_ms: number;
+        };
         /** @description What to change when a run is run again. */
         RetryRun: {
             /** @description The operation id of a step of the run. The new run begins with the conversation before the model request that this step is or belongs to, and asks the model again. */
@@ -4398,6 +4847,16 @@ export interface components {
             model?: string | null;
             /** @description Another text. Attachments and options are kept. Not with `from_step`. */
             text?: string | null;
+        };
+        /** @description The folder that was reviewed. */
+        ReviewFolder: {
+            /** @description The path of the folder. */
+            folder: string;
+            /**
+             * Format: date-time
+             * @description The time of the list that was reviewed (`listed_at`). What was written later stays untrusted.
+             */
+            listed_at: string;
         };
         /** @description The role of a transcript entry. */
         Role: "user" | "assistant" | "tool";
@@ -4786,6 +5245,17 @@ export interface components {
         SagaPhase: "intent" | "journal" | "agent" | "compensation";
         /** @description Whether a write to the journal is complete in both databases. */
         SagaStatus: "open" | "completed" | "compensated" | "stuck";
+        /** @description What the sandbox of an agent allows, and the limits of its tools. */
+        SandboxPolicy: {
+            /** @description The agent. */
+            agent_id: string;
+            /** @description Which files its tools may use, beside the temporary folder of each call and the folders of the system. */
+            filesystem_scope: components["schemas"]["FilesystemScope"];
+            /** @description Which hosts its tools may connect to. Without an allowed host they have none. */
+            network_scope: components["schemas"]["NetworkScope"];
+            /** @description The limits of its tools. */
+            resource_limits: components["schemas"]["ResourceLimits"];
+        };
         /** @description What the sandbox of an agent allows beyond its workspace and its temporary folder. */
         SandboxScope: {
             /** @description Hosts that may be connected to: `HOST`, `HOST:PORT`, `*.DOMAIN` or `packages`. */
@@ -5079,6 +5549,19 @@ export interface components {
             /** @constant */
             unset: true;
         });
+        /** @description The limit to set. */
+        SetLimit: {
+            /** @description The limit, in the smallest unit of the resource. */
+            max: number;
+            /** @description How long use counts: `daily` unless given. A run, a tree of runs and a session have no period. */
+            period?: components["schemas"]["BudgetPeriod"] | null;
+            /** @description What it counts. */
+            resource: components["schemas"]["BudgetResource"];
+            /** @description Whose use it counts. */
+            scope: components["schemas"]["BudgetScope"];
+            /** @description The agent, the session as `AGENT/SESSION`, or the first digits of the key of a run. Required unless the scope is `all`. */
+            subject?: string | null;
+        };
         /** @description The key to store. */
         SetProviderKey: {
             /** @description The key: printable ASCII characters without spaces. Surrounding white space is removed. */
@@ -5152,7 +5635,7 @@ export interface components {
             /** @description The number of files or refs in the last scan. */
             entries: number;
             /** @description The kind of source. */
-            kind: components["schemas"]["SourceKind"];
+            kind: components["schemas"]["SourceKind2"];
             /** @description Why the last scan or watch failed. */
             last_error?: string;
             /** @description The path of the source. */
@@ -5162,10 +5645,18 @@ export interface components {
         };
         /** @description What a source watches. */
         SourceKind: "folder" | "git";
+        /** @description What a source watches. */
+        SourceKind2: "folder" | "git";
         /** @description A list of all sources. */
         SourceList: {
             /** @description The sources, sorted by name. */
             sources: components["schemas"]["Source"][];
+        };
+        /** @description One untrusted source. */
+        SourceRef: {
+            kind: components["schemas"]["SourceKind"];
+            /** @description Its URL, path, host or id; empty once it is erased. */
+            name?: string;
         };
         /** @description The result of a scan. */
         SourceScan: {
@@ -5449,6 +5940,8 @@ export interface components {
             reasoning_tokens?: number;
             /** @description The sum of input and output tokens. */
             total_tokens: number;
+            /** @description The searches of the web that the provider performed and charges for. */
+            web_searches?: number;
         };
         /** @description One tool call of a run. */
         ToolCall: {
@@ -5485,6 +5978,8 @@ export interface components {
              * @description Exit status of a command. Absent for other actions.
              */
             exit_status?: number;
+            /** @description What the action changed, as far as its tool knows. */
+            links?: components["schemas"]["EntityLink"][];
             /** @description Id of the action. */
             operation_id: components["schemas"]["OperationId"];
             /** @description The sandbox that was enforced. */
@@ -5623,6 +6118,29 @@ export interface components {
         };
         /** @description What caused a firing. */
         TriggerSource: "tick" | "trigger_now" | "event";
+        /** @description The answer about a folder. */
+        TrustFolder: {
+            /** @description The path of the folder on the daemon's machine. */
+            folder: string;
+            /** @description Whether it is trusted. */
+            is_trusted: boolean;
+        };
+        /** @description A folder whose trust is known. */
+        TrustedFolder: {
+            /** @description The agents that work in it. */
+            agents?: string[];
+            /**
+             * Format: date-time
+             * @description When the operator answered. Absent for a workspace that the operator gave to an agent without an answer.
+             */
+            answered_at?: string;
+            /** @description The path. */
+            folder: string;
+            /** @description Whether its files count as the operator's. */
+            is_trusted: boolean;
+            /** @description The number of actions with untrusted data that changed it since the last review. Several may count as one. */
+            untrusted_actions: number;
+        };
         /** @description One file or folder that a snapshot does not cover. */
         UncoveredEntry: {
             /** @description The path in the workspace. */
@@ -5684,6 +6202,22 @@ export interface components {
             /** @description The stored name of the schedule. */
             schedule_id: string;
         };
+        /** @description A file that an action with untrusted data may have written. */
+        UntrustedFile: {
+            /** @description The agent. */
+            agent_id: string;
+            /**
+             * Format: date-time
+             * @description When it was changed last.
+             */
+            changed_at: string;
+            /** @description The path below the folder. */
+            path: string;
+            /** @description The run of the action. Absent if it is not known. */
+            run_key?: string;
+            /** @description The tool. */
+            tool: string;
+        };
         /** @description The changes to a task. Fields that are left out do not change. */
         UpdateTask: {
             /** @description The category of the task. */
@@ -5709,6 +6243,8 @@ export interface components {
             output_tokens: number;
             /** @description Reply tokens spent on reasoning. */
             reasoning_tokens?: number;
+            /** @description Searches of the web that the provider performed and charges for. They are not tokens. */
+            web_searches?: number;
         };
         /**
          * Format: int64
@@ -5718,9 +6254,9 @@ export interface components {
         /** @description Whether an agent is listed. */
         Visibility: "public" | "private";
         /** @description What an open run waits for. */
-        WaitKind: "budget" | "due" | "decision" | "children" | "turn";
+        WaitKind: "budget" | "due" | "decision" | "children" | "turn" | "rate";
         /** @description What an open run waits for. */
-        WaitingFor: "approval" | "budget" | "sub_runs" | "time" | "turn" | "brake";
+        WaitingFor: "approval" | "budget" | "sub_runs" | "time" | "turn" | "brake" | "rate";
         /** @description The verdict on a cause: whether it wakes the agent, and why. */
         Wake: {
             /**
@@ -6115,6 +6651,47 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    get_audit_entry: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                agent_id: string;
+                /** @description The sequence number of the event. */
+                seq: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The entry */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditDetail"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description The agent does not exist, or the event has no entry (`audit_entry_unknown`) */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
             421: components["responses"]["Misdirected"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
@@ -7152,6 +7729,62 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    list_audit_entries: {
+        parameters: {
+            query?: {
+                /** @description Return only entries of this agent. */
+                agent_id?: string;
+                /** @description Return only entries of this run. */
+                run_key?: string;
+                /** @description Return only entries about this tool. */
+                tool?: string;
+                /** @description Return only entries with this decision. */
+                decision?: components["schemas"]["AuditDecision"];
+                /** @description Return only entries that this stage decided. */
+                stage?: components["schemas"]["GateStage"];
+                /** @description Return only entries of this time or later. */
+                since?: string;
+                /** @description Return only entries of this time or earlier. */
+                until?: string;
+                /** @description The cursor of an earlier response with the same filters, to continue from there. */
+                cursor?: string;
+                /** @description The maximum number of entries. A page can be shorter, because a request examines a limited number of entries. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The entries */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description The agent or the run does not exist (`agent_unknown`, `run_unknown`) */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     list_brakes: {
         parameters: {
             query?: never;
@@ -7344,6 +7977,167 @@ export interface operations {
             409: components["responses"]["Conflict"];
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["NotJson"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    list_limits: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The limits */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BudgetLimit"][];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    set_limit: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetLimit"];
+            };
+        };
+        responses: {
+            /** @description The limit applies to work that starts from now on */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BudgetLimit"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description The agent does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["NotJson"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    change_limit: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the limit, or its first digits. */
+                limit_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChangeLimit"];
+            };
+        };
+        responses: {
+            /** @description The changed limit */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BudgetLimit"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description The limit does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["NotJson"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    clear_limit: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                limit_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The limit as it was */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BudgetLimit"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description The limit does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            409: components["responses"]["Conflict"];
             421: components["responses"]["Misdirected"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
@@ -7637,6 +8431,205 @@ export interface operations {
             421: components["responses"]["Misdirected"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    list_folders: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The folders, by path */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TrustedFolder"][];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    trust_folder: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TrustFolder"];
+            };
+        };
+        responses: {
+            /** @description The answer is recorded */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TrustedFolder"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The caller is a process that an agent started */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The folder does not exist (`folder_unknown`) */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description The answer could not be recorded */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["NotJson"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    list_untrusted_files: {
+        parameters: {
+            query: {
+                /** @description The path of the folder. */
+                folder: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The files */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FolderReview"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description The folder does not exist (`folder_unknown`) */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The record cannot be read */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    review_folder: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReviewFolder"];
+            };
+        };
+        responses: {
+            /** @description What is left to review */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FolderReview"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The caller is a process that an agent started */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The folder does not exist (`folder_unknown`) */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description The record cannot be changed */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["NotJson"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -8721,7 +9714,7 @@ export interface operations {
                 limit?: number;
                 /** @description Return only runs that are older than this one. */
                 before?: string;
-                /** @description Return only runs whose key begins with these digits; with at least eight digits also runs with a decision or a step whose id begins with them. At most five runs are returned, and more than one if the prefix is ambiguous. The other parameters are ignored. */
+                /** @description Return only runs whose key begins with these digits; with at least four digits also runs with a decision or a step whose id begins with them. At most five runs are returned, and more than one if the prefix is ambiguous. The other parameters are ignored. */
                 prefix?: string;
             };
             header?: never;

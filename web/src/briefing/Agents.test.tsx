@@ -1,6 +1,7 @@
 import { cleanup, fireEvent, render, screen } from "@testing-library/react";
 import { afterEach, expect, it } from "vitest";
-import { sampleAgent } from "../api/samples";
+import { sampleAgent, sampleRunSummary } from "../api/samples";
+import type { RunStatus } from "../api/types";
 import { NO_LIVE_TEXT } from "../live/deltas";
 import { Agents } from "./Agents";
 
@@ -27,4 +28,20 @@ it("sorts agents by need, but not while the pointer is over them", () => {
   expect(names()).toEqual(["b", "a"]);
   fireEvent.pointerLeave(cards);
   expect(names()).toEqual(["a", "b"]);
+});
+
+it("shows the outcome of a run that has ended, and of an open run only its message", () => {
+  const card = (status: RunStatus) => (
+    <Agents
+      agents={[sampleAgent({ last_run: sampleRunSummary({ status, preview: "Deploy" }) })]}
+      budget={undefined}
+      parked={new Set()}
+      liveTexts={NO_LIVE_TEXT}
+    />
+  );
+  const { rerender } = render(card("failed"));
+  expect(screen.getByRole("listitem").textContent).toContain("Failed: Deploy");
+  rerender(card("open"));
+  expect(screen.getByRole("listitem").textContent).toContain("Deploy");
+  expect(screen.getByRole("listitem").textContent).not.toContain("Open:");
 });

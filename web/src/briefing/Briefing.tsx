@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { agentsQuery, budgetQuery } from "../api/queries";
 import type { Event } from "../api/types";
+import { Limits } from "../budget/Limits";
 import { SpendingToday } from "../budget/SpendingToday";
 import { labels } from "../labels";
 import { DemoNotice } from "../shell/DemoNotice";
@@ -48,7 +49,9 @@ export function Briefing() {
         <p className="eyebrow">{today(new Date())}</p>
         <h1 tabIndex={-1}>{labels.common.briefing}</h1>
         <p className="lede">
-          {isBroken || failed ? labels.briefing.partial : summaryText(isKnown ? agents.data : undefined, items.length)}
+          {isBroken || failed
+            ? labels.briefing.partial
+            : summaryText(isKnown ? agents.data : undefined, items.length, parked)}
         </p>
       </div>
       <DemoNotice />
@@ -80,6 +83,7 @@ export function Briefing() {
         </div>
         <div className="column side">
           {budget.data && <SpendingToday budget={budget.data} />}
+          <Limits />
           {budget.error && !budget.data && (
             <ErrorNotice
               action={labels.budget.spentAction}

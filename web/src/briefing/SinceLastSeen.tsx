@@ -5,7 +5,7 @@ import type { Event } from "../api/types";
 import { LevelSwitch } from "../event/LevelSwitch";
 import { type Display, isShown } from "../event/level";
 import { RunStoryView } from "../event/RunStoryView";
-import { type CountedRun, groupByRun, type RunStory } from "../event/runStory";
+import { type CountedRun, groupByRun, joinEqual, type RunStory } from "../event/runStory";
 import { useDisplay } from "../event/useDisplay";
 import { labels } from "../labels";
 import { Time } from "../ui/Time";
@@ -28,6 +28,8 @@ export function SinceLastSeen({ lastSeen, events, onMarkSeen }: SinceLastSeenPro
     [events, display],
   );
   const runs = useRuns(events, stories);
+  // The more detailed levels list the events of each run.
+  const shown = display === "info" ? joinEqual(stories) : stories.map((story) => ({ story, count: 1 }));
   return (
     <section aria-labelledby="since-title" className="panel">
       <header className="panel-head">
@@ -47,10 +49,11 @@ export function SinceLastSeen({ lastSeen, events, onMarkSeen }: SinceLastSeenPro
       ) : (
         <>
           <ol className="stories" aria-live="polite" aria-relevant="additions">
-            {stories.map((story) => (
+            {shown.map(({ story, count }) => (
               <RunStoryView
                 key={story.id}
                 story={story}
+                count={count}
                 run={story.runKey ? runs.get(story.runKey) : undefined}
                 lines={linesOf(story, display)}
               />

@@ -2,16 +2,21 @@
 import type { AgentStatus } from "../api/types";
 import { labels } from "../labels";
 
-/** What the agents do, and how many items need attention. */
-export function summaryText(agents: readonly Pick<AgentStatus, "activity">[] | undefined, items: number): string {
+type Counted = Pick<AgentStatus, "agent_id" | "activity">;
+
+const NONE: ReadonlySet<string> = new Set();
+
+/** What the agents do, and how many items need attention. An agent whose run waits for budget is not stuck. */
+export function summaryText(agents: readonly Counted[] | undefined, items: number, parked = NONE): string {
   if (!agents) return labels.briefing.loading;
   if (agents.length === 0) return labels.briefing.noAgents;
-  return labels.briefing.summary(activityText(agents), items);
+  const activities = agents.map((agent) => (parked.has(agent.agent_id) ? "waiting" : agent.activity));
+  return labels.briefing.summary(activityText(activities), items);
 }
 
-function activityText(agents: readonly Pick<AgentStatus, "activity">[]): string {
+function activityText(agents: readonly AgentStatus["activity"][]): string {
   const count = (...activities: AgentStatus["activity"][]) =>
-    agents.filter((agent) => activities.includes(agent.activity)).length;
+    agents.filter((activity) => activities.includes(activity)).length;
   const working = count("working", "queued");
   const stuck = count("stuck");
   const waiting = count("waiting_on_human", "waiting");

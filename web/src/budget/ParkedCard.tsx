@@ -4,8 +4,8 @@ import type { ParkedReason } from "../api/types";
 import { labels } from "../labels";
 import { toSentence } from "../text/sentence";
 import { AttentionCard } from "../ui/AttentionCard";
-import { parkedText } from "./money";
-import { ParkedActions } from "./ParkedActions";
+import { fitsAnotherDay, parkedHeadline, parkedText } from "./money";
+import { LimitActions, ParkedActions } from "./ParkedActions";
 
 interface ParkedCardProps {
   agentId: string;
@@ -18,17 +18,28 @@ interface ParkedCardProps {
   level?: 2 | 3;
 }
 
-/** A run that waits because the daily cap is reached: which cap, and the two ways to continue. */
+/** A run that waits for budget: which cap, and how it continues. */
 export function ParkedCard({ agentId, prompt, runKey, parked, message = "", level }: ParkedCardProps) {
   const budget = useQuery(budgetQuery);
+  const isByLimit = parked?.limit_id !== undefined;
   return (
     <AttentionCard
       icon="coin"
       agentId={agentId}
       prompt={prompt}
-      headline={labels.budget.parked}
+      headline={isByLimit ? labels.budget.parkedByLimit : parkedHeadline(parked)}
       level={level}
-      actions={<ParkedActions budget={budget.data} agentId={parked?.scope === "agent" ? agentId : undefined} />}
+      actions={
+        isByLimit ? (
+          <LimitActions limitId={parked?.limit_id} until={parked?.until} />
+        ) : (
+          <ParkedActions
+            budget={budget.data}
+            agentId={parked?.scope === "agent" ? agentId : undefined}
+            canWait={!parked || fitsAnotherDay(parked)}
+          />
+        )
+      }
       runKey={runKey}
     >
       <p>{parked ? parkedText(parked) : toSentence(message)}</p>

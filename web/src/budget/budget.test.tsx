@@ -140,10 +140,20 @@ it("says why a run is parked, and raises its cap", async () => {
   await waitFor(() => expect(posted).toHaveBeenCalledExactlyOnceWith({ agent_id: "main", daily_usd: "6" }));
 });
 
+it("does not offer to wait for a request that no day's cap covers", () => {
+  const parked = sampleParked({ scope: "all", max: 5_000_000, used: 0, needed: 14_990_000 });
+  show(<ParkedCard parked={parked} agentId="main" />, sampleBudget());
+  expect(screen.getByRole("heading").textContent).toBe(
+    "Waiting: the next request may cost up to $14.99, the cap is $5.00 a day",
+  );
+  expect(screen.queryByText(/or wait/)).toBeNull();
+  expect(screen.getByText(/^It does not fit on another day either/)).toBeTruthy();
+});
+
 it("shows a parked run in the briefing without a dismiss button", () => {
   const item = { kind: "parked_run", run: sampleRunSummary(), parked: sampleParked() } as const;
   show(<NeedsAttention items={[item]} onDismiss={() => undefined} />, sampleBudget());
-  expect(screen.getByText(/Waiting: daily cap reached/)).toBeTruthy();
+  expect(screen.getByText(/Waiting: the next request may cost up to \$0\.04, \$0\.02 of \$5\.00 is left/)).toBeTruthy();
   expect(screen.getByRole("button", { name: "Raise cap" })).toBeTruthy();
   expect(screen.getByText(/^or wait/).querySelector("time")?.dateTime).toBe("2026-01-02T00:00:00Z");
   expect(screen.queryByRole("button", { name: "Done with this" })).toBeNull();

@@ -1,6 +1,17 @@
 import { expect, it } from "vitest";
 import { sampleBudget, sampleEvent, sampleParked } from "../api/samples";
-import { capError, capUsage, dollars, isSpent, microOf, parkedOf, parkedText, todayOf, usdOf } from "./money";
+import {
+  capError,
+  capUsage,
+  dollars,
+  isSpent,
+  microOf,
+  parkedHeadline,
+  parkedOf,
+  parkedText,
+  todayOf,
+  usdOf,
+} from "./money";
 
 it("shows every decimal, and at least two", () => {
   expect(["0.00", "0.000003", "5", "1234.5"].map(dollars)).toEqual(["$0.00", "$0.000003", "$5.00", "$1,234.50"]);
@@ -60,11 +71,17 @@ it("says why a run is parked and by which cap", () => {
     "All agents together may spend $5.00 a day. $4.98 is spent or reserved, and the next request may cost up to $0.04.",
   );
   expect(parkedText(sampleParked({ scope: "agent" }))).toMatch(/^This agent may spend/);
+  const tokens = sampleParked({ scope: "tree", resource: "tokens", period: "lifetime", max: 10, used: 9, needed: 2 });
+  expect(parkedText(tokens)).toBe(
+    "The limit of 10 tokens for the run and its sub-runs does not cover the next step: 9 tokens used or reserved, " +
+      "2 tokens needed.",
+  );
 });
 
 it("parses amounts from a parked event unless it was erased", () => {
-  const { hint: _hint, message: _message, ...amounts } = sampleParked();
-  const exceeded = { scope: "all" as const, cap: 5_000_000, spent: 4_980_000, needed: 40_000, day: 20_454 };
+  const { hint: _hint, message: _message, command: _command, ...amounts } = sampleParked();
+  const { scope, resource, period, max, used, needed } = amounts;
+  const exceeded = { scope, resource, period, max, used, needed, reserved: 0 };
   expect(parkedOf(sampleEvent(1, { kind: "run_parked", payload: { code: "budget_exceeded", exceeded } }))).toEqual(
     amounts,
   );
@@ -80,4 +97,14 @@ it("returns what an agent spent today, also when that is zero", () => {
   expect(todayOf(budget, "main")).toEqual({ spentUsd: "0.12", capUsd: "1.00" });
   expect(todayOf(budget, "scout")).toEqual({ spentUsd: "0.00", capUsd: undefined });
   expect(todayOf(undefined, "main")).toBeUndefined();
+});
+
+it("a cap is reached only when all of it is spent", () => {
+  const headline = (spent: string, needed: string) =>
+    parkedHeadline(sampleParked({ max: 5_000_000, used: microOf(spent), needed: microOf(needed) }));
+  expect(headline("0.00", "14.9925")).toBe("Waiting: the next request may cost up to $14.9925, the cap is $5.00 a day");
+  expect(headline("4.50", "0.75")).toBe("Waiting: the next request may cost up to $0.75, $0.50 of $5.00 is left");
+  expect(headline("5.00", "0.75")).toBe("Waiting: daily cap reached");
+  expect(headline("5.25", "6.00")).toBe("Waiting: the next request may cost up to $6.00, the cap is $5.00 a day");
+  expect(parkedHeadline(undefined)).toBe("Waiting for budget");
 });

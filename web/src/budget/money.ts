@@ -4,6 +4,7 @@ import type { Budget, BudgetExceeded, Event, ParkedAmounts } from "../api/types"
 import { payloadOf } from "../event/payload";
 import { labels } from "../labels";
 import { formatInteger } from "../text/number";
+import { amountText } from "./limit";
 
 const MICRO = 1_000_000;
 
@@ -59,24 +60,37 @@ export function capError(text: string): string | undefined {
 }
 
 /** Why a run is parked. */
-export function parkedText({ scope, cap_usd: cap, spent_usd: spent, needed_usd: needed }: ParkedAmounts): string {
-  return labels.budget.parkedReason(scope, dollars(cap), dollars(spent), dollars(needed));
+export function parkedText({ scope, resource, period, max, used, needed }: ParkedAmounts): string {
+  if (resource === "money" && period === "daily") {
+    const [cap, spent, cost] = [max, used, needed].map((micro) => dollars(usdOf(micro)));
+    return labels.budget.parkedReason(scope, cap ?? "", spent ?? "", cost ?? "");
+  }
+  const amount = (one: number) => amountText(resource, one);
+  return labels.budget.limitReason(labels.budget.limitOf[scope], amount(max), amount(used), amount(needed));
+}
+
+/** Whether the next request of a parked run fits under the cap of another day. */
+export function fitsAnotherDay({ max, needed }: ParkedAmounts): boolean {
+  return needed <= max;
+}
+
+/** What a parked run waits for. A cap is reached only when all of it is spent. */
+export function parkedHeadline(parked: ParkedAmounts | undefined): string {
+  if (!parked) return labels.budget.waits;
+  const { resource, period, max, used, needed } = parked;
+  if (resource !== "money" || period !== "daily") return labels.budget.parkedByLimit;
+  const [cap, cost, left] = [max, needed, Math.max(0, max - used)].map((micro) => dollars(usdOf(micro)));
+  if (!fitsAnotherDay(parked)) return labels.budget.parkedNever(cost ?? "", cap ?? "");
+  return used >= max ? labels.budget.parked : labels.budget.parkedLeft(cost ?? "", left ?? "", cap ?? "");
 }
 
 /** The amounts of a parked run from its event; undefined when its details were erased or have another shape. */
 export function parkedOf(event: Event): ParkedAmounts | undefined {
   const { code, exceeded } = payloadOf(event, "run_parked") ?? {};
-  const { scope, cap, spent, needed }: Partial<BudgetExceeded> = exceeded ?? {};
-  if (code === undefined || scope === undefined) return undefined;
-  if (cap === undefined || spent === undefined || needed === undefined) return undefined;
-  return {
-    code,
-    scope,
-    cap_usd: usdOf(cap),
-    spent_usd: usdOf(spent),
-    needed_usd: usdOf(needed),
-    day: event.at.slice(0, 10),
-  };
+  const { scope, resource, period, limit, max, used, needed }: Partial<BudgetExceeded> = exceeded ?? {};
+  if (code === undefined || scope === undefined || resource === undefined || period === undefined) return undefined;
+  if (max === undefined || used === undefined || needed === undefined) return undefined;
+  return { code, scope, resource, period, limit_id: limit ?? undefined, max, used, needed };
 }
 
 export interface Today {

@@ -1,17 +1,21 @@
 import type { Decision } from "../api/types";
 import { labels } from "../labels";
-import { Link, runPath } from "../shell/router";
+import { Link, runPath, usePathname } from "../shell/router";
 import { Time } from "../ui/Time";
 import { blastRadiusText, deadlineText } from "./text";
 
 /** How far the action reaches, when it was asked, and until when it can be answered. */
 export function DecisionFacts({ decision }: { decision: Decision }) {
+  const path = runPath(decision.agent_id, decision.run_key);
+  const isHere = usePathname() === path;
   return (
     <dl className="facts">
-      <div>
-        <dt>{labels.decision.blastRadius}</dt>
-        <dd>{blastRadiusText(decision.blast_radius)}</dd>
-      </div>
+      {decision.blast_radius !== "unknown" && (
+        <div>
+          <dt>{labels.decision.blastRadius}</dt>
+          <dd>{blastRadiusText(decision.blast_radius)}</dd>
+        </div>
+      )}
       <div>
         <dt>{labels.decision.asked}</dt>
         <dd>
@@ -26,12 +30,14 @@ export function DecisionFacts({ decision }: { decision: Decision }) {
           </dd>
         </div>
       )}
-      <div>
-        <dt>{labels.decision.run}</dt>
-        <dd>
-          <Link to={runPath(decision.agent_id, decision.run_key)}>{labels.common.viewRun}</Link>
-        </dd>
-      </div>
+      {!isHere && (
+        <div>
+          <dt>{labels.decision.run}</dt>
+          <dd>
+            <Link to={path}>{labels.common.viewRun}</Link>
+          </dd>
+        </div>
+      )}
     </dl>
   );
 }

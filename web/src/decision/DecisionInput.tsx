@@ -2,6 +2,7 @@ import type { Decision } from "../api/types";
 import { labels } from "../labels";
 import { visibleText } from "../text/visible";
 import { ErrorNotice } from "../ui/ErrorNotice";
+import { DecisionEvidence } from "./DecisionEvidence";
 import { inputGoneText } from "./text";
 
 interface DecisionInputProps {
@@ -18,7 +19,7 @@ const LONG_CHARS = 600;
 
 /** The input of the tool, all of it or a note that only its start is shown, and what the action acts on. */
 export function DecisionInput({ decision, isFetching, error, onRetry }: DecisionInputProps) {
-  const { tool, input, diff, targets = [], is_input_cut: isCut, input_gone: inputGone } = decision;
+  const { tool, input, diff, evidence, targets = [], is_input_cut: isCut, input_gone: inputGone } = decision;
   const isPartial = isCut && !inputGone;
   return (
     <>
@@ -32,6 +33,7 @@ export function DecisionInput({ decision, isFetching, error, onRetry }: Decision
           <code>{diff}</code>
         </pre>
       )}
+      {evidence && <DecisionEvidence evidence={evidence} />}
       {targets.length > 0 && (
         <div className="decision-targets">
           <p className="call-label">{labels.decision.targets}</p>

@@ -15,7 +15,7 @@ interface DecisionOptionsProps {
 }
 
 /** The options that every approval has; an option with another id looks neutral. */
-const ICONS: Partial<Record<string, IconName>> = { approve: "check", deny: "cross" };
+const ICONS: Partial<Record<string, IconName>> = { approve: "check", approve_hosts: "check", deny: "cross" };
 
 /** The answers to a decision, each with what it does. They ignore clicks right after they appear or move. */
 export function DecisionOptions({ decision, isDisabled, isInputShown, onAnswer }: DecisionOptionsProps) {
@@ -30,7 +30,7 @@ export function DecisionOptions({ decision, isDisabled, isInputShown, onAnswer }
           <li key={option.id}>
             <button
               type="button"
-              className={`button ${icon ? option.id : ""} ${isRecommended ? "recommended" : ""}`}
+              className={`button ${option.id === "approve_hosts" ? "" : icon ? option.id : ""} ${isRecommended ? "recommended" : ""}`}
               aria-describedby={`${id}-${option.id}`}
               aria-disabled={!isArmed || undefined}
               onClick={whenArmed(() => onAnswer(option.id))}

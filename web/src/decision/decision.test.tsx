@@ -8,6 +8,7 @@ import { NeedsAttention } from "../briefing/NeedsAttention";
 import { ClockContext } from "../ui/clock";
 import { handClock } from "../ui/clockSamples";
 import { ARMING_MS } from "../ui/useArming";
+import { HELD_MS } from "../ui/useHeldHeight";
 import { DecisionCard } from "./DecisionCard";
 import { Decisions } from "./Decisions";
 import { answerElsewhereText, decisionEndText } from "./text";
@@ -56,19 +57,21 @@ const briefing = (...decisions: Decision[]) => <NeedsAttention items={kept(...de
 /** The titles of all cards, from top to bottom. */
 const titles = () => screen.getAllByRole("article").map((one) => one.querySelector("h3")?.textContent);
 
+it("shows how far an action reaches where it is known, and no link to the page that it is on", () => {
+  history.replaceState(null, "", "/agents/main/runs/r");
+  card(sampleDecision({ blast_radius: "small" }));
+  expect(screen.getByRole("article").textContent).toContain("small: one thing");
+  expect(screen.queryByRole("link", { name: "View run" })).toBeNull();
+  history.replaceState(null, "", "/");
+});
+
 it("shows everything that the answer depends on", () => {
   card(sampleDecision({ badges: ["timed_out"] }));
   const shown = screen.getByRole("article", { name: "May ExecCommand be used?" }).textContent;
-  for (const part of [
-    "main",
-    "High",
-    "Overdue",
-    "ExecCommand rm -r build",
-    "Blast radius",
-    "then its severity rises",
-  ]) {
+  for (const part of ["main", "High", "Overdue", "ExecCommand rm -r build", "then its severity rises"]) {
     expect(shown).toContain(part);
   }
+  expect(shown).not.toContain("Blast radius");
   expect(screen.getByRole("button", { name: "Approve" }).getAttribute("aria-describedby")).toBeTruthy();
   expect(screen.getByRole("link", { name: "View run" }).getAttribute("href")).toBe("/agents/main/runs/r");
 });
@@ -319,14 +322,18 @@ it("has a text for every end of a decision", () => {
   expect(decisionEndText(sampleDecision({ status: "withdrawn" }))).toContain("The run ended");
 });
 
-it("an answered card keeps its height until the pointer leaves it", async () => {
+it("an answered card keeps its height for a moment and under the pointer", async () => {
   vi.spyOn(HTMLElement.prototype, "getBoundingClientRect").mockReturnValue({ top: 0, height: 300 } as DOMRect);
   card(sampleDecision());
   const place = screen.getByRole("article").parentElement as HTMLElement;
   fireEvent.pointerEnter(place);
   press("Approve");
   await screen.findByText("Answered. The run continues.");
-  pass(ARMING_MS);
+  fireEvent.pointerLeave(place);
+  pass(HELD_MS - 1);
+  expect(place.style.minHeight).toBe("300px");
+  fireEvent.pointerEnter(place);
+  pass(1);
   expect(place.style.minHeight).toBe("300px");
   fireEvent.pointerLeave(place);
   expect(place.style.minHeight).toBe("");

@@ -38,7 +38,7 @@ export function deadlineText(severity: Severity): string {
 
 /** Whether an option lets the action happen. */
 export function isApproval(option: string): boolean {
-  return option === "approve";
+  return option === "approve" || option === "approve_hosts";
 }
 
 /** Why the whole input of a tool cannot be shown. */

@@ -1,4 +1,5 @@
 import { lazy, Suspense } from "react";
+import { agentName } from "../agent/name";
 import type { Event } from "../api/types";
 import { labels } from "../labels";
 import { agentPath, Link, runPath } from "../shell/router";
@@ -6,7 +7,7 @@ import { oneLine } from "../text/number";
 import { visibleText } from "../text/visible";
 import { Time } from "../ui/Time";
 import { EventLine } from "./EventLine";
-import { type CountedRun, cost, headline, type RunStory } from "./runStory";
+import { type CountedRun, cost, headline, type RunStory, toneOf } from "./runStory";
 
 // The briefing is the first load, and its text is readable without the renderer of Markdown.
 const ModelText = lazy(async () => ({ default: (await import("../ui/ModelText")).ModelText }));
@@ -15,26 +16,27 @@ const PROMPT_CHARS_MAX = 90;
 
 interface RunStoryViewProps {
   story: RunStory;
+  /** How many neighbours it stands for. */
+  count: number;
   /** The run as the server counts it. */
   run?: CountedRun;
   lines: readonly Event[];
 }
 
 /** One run, or one event without a run: a headline, the last reply or error, and its cost. */
-export function RunStoryView({ story, run, lines }: RunStoryViewProps) {
-  const tone =
-    story.outcome === "completed" ? "good" : story.outcome === "failed" ? "bad" : story.outcome ? "warn" : "busy";
+export function RunStoryView({ story, count, run, lines }: RunStoryViewProps) {
   const prompt = story.prompt ? labels.common.quote(oneLine(story.prompt, PROMPT_CHARS_MAX)) : labels.run.unnamed;
   const spent = run ? cost(run) : "";
   return (
     <li className="story">
-      <span className={`dot ${story.runKey ? tone : "quiet"}`} aria-hidden="true" />
+      <span className={`dot ${toneOf(story, run)}`} aria-hidden="true" />
       <div>
         <p className="story-head">
           <Link to={agentPath(story.agentId)} className="story-agent">
-            {story.agentId}
+            {agentName(story.agentId)}
           </Link>{" "}
-          {headline(story, run)} {story.runKey && <Link to={runPath(story.agentId, story.runKey)}>{prompt}</Link>}
+          {headline(story, run)} {story.runKey && <Link to={runPath(story.agentId, story.runKey)}>{prompt}</Link>}{" "}
+          {count > 1 && <b>{labels.story.timesInARow(count)}</b>}
         </p>
         {story.quote && story.outcome && (
           <div className="story-quote">

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { sampleEvent, sampleRunSummary } from "../api/samples";
 import type { EventPayload } from "../api/types";
-import { cost, groupByRun, headline } from "./runStory";
+import { cost, groupByRun, headline, joinEqual, toneOf } from "./runStory";
 
 const usage = (total: number) => ({ input_tokens: total - 10, output_tokens: 10 });
 const run = (runKey: string, from: number, outcome: EventPayload<"run_ended">["outcome"] = "completed") => [
@@ -57,9 +57,40 @@ it("shows the counts of the server", () => {
   expect(cost(sampleRunSummary())).toBe("");
 });
 
-it("says that an open run waits for approval", () => {
+it("says what an open run waits for instead of that it works", () => {
   const story = groupByRun(run("a", 1).slice(0, 3))[0]!;
-  expect(headline(story, sampleRunSummary({ waiting_for: "approval" }))).toBe("waits for your approval on");
+  const waits = (["approval", "budget", "brake", "time"] as const).map((waitingFor) => {
+    const waiting = sampleRunSummary({ waiting_for: waitingFor });
+    return `${headline(story, waiting)} (${toneOf(story, waiting)})`;
+  });
+  expect(waits).toEqual([
+    "waits for your approval on (warn)",
+    "waits for budget for (warn)",
+    "is held by a brake on (warn)",
+    "waits for its next attempt of (warn)",
+  ]);
+  expect(toneOf(story)).toBe("busy");
+});
+
+it("joins neighbours that failed for the same reason", () => {
+  const failed = (runKey: string, from: number, reason: string) => [
+    ...run(runKey, from, "failed"),
+    sampleEvent(from + 6, {
+      run_key: runKey,
+      kind: "runtime_error",
+      presentation: { ...sampleEvent(1).presentation, summary: reason },
+    }),
+  ];
+  const stories = groupByRun([
+    ...failed("a", 1, "no key"),
+    ...failed("b", 11, "no key"),
+    ...run("c", 21),
+    ...failed("d", 31, "no key"),
+    ...failed("e", 41, "no key"),
+    ...failed("f", 51, "timeout"),
+  ]);
+  const joined = joinEqual(stories).map(({ story, count }) => `${story.runKey} ${count}`);
+  expect(joined).toEqual(["f 1", "e 2", "c 1", "b 2"]);
 });
 
 it("handles erased details", () => {

@@ -4,7 +4,7 @@ import type { Event, RunSummary } from "../api/types";
 import { dollars, isSpent } from "../budget/money";
 import { labels } from "../labels";
 import { eventKey } from "../live/log";
-import { humanizeCode } from "../run/text";
+import { humanizeCode, type Tone } from "../run/text";
 import { toSentence } from "../text/sentence";
 import { payloadOf, summaryBody } from "./payload";
 
@@ -60,11 +60,41 @@ function toStory(id: string, events: readonly Event[]): RunStory {
   };
 }
 
+/** Stories next to each other that failed for the same reason. */
+export interface JoinedStories {
+  /** The newest of them. */
+  story: RunStory;
+  count: number;
+}
+
+/** Joins neighbours of one agent that failed for the same reason, as the list of what needs attention does. */
+export function joinEqual(stories: readonly RunStory[]): JoinedStories[] {
+  const joined: JoinedStories[] = [];
+  for (const story of stories) {
+    const last = joined.at(-1);
+    if (last && isSameFailure(last.story, story)) last.count += 1;
+    else joined.push({ story, count: 1 });
+  }
+  return joined;
+}
+
+function isSameFailure(one: RunStory, other: RunStory): boolean {
+  const isFailed = one.outcome === "failed" && other.outcome === "failed";
+  return isFailed && one.agentId === other.agentId && one.quote !== undefined && one.quote === other.quote;
+}
+
+export function toneOf({ runKey, outcome }: RunStory, run?: CountedRun): Tone {
+  if (runKey === undefined) return "quiet";
+  if (outcome === "completed") return "good";
+  if (outcome === "failed") return "bad";
+  return outcome || run?.waiting_for ? "warn" : "busy";
+}
+
 /** The text between the agent's name and the quoted message of the run. */
 export function headline(story: RunStory, run?: CountedRun): string {
   if (!story.runKey) return `· ${story.events[0]?.presentation.title}`;
   if (story.outcome) return labels.story.outcomes[story.outcome] ?? labels.story.ended(humanizeCode(story.outcome));
-  if (run?.waiting_for === "approval") return labels.story.waitingForApproval;
+  if (run?.waiting_for) return labels.story.waiting[run.waiting_for];
   const isStarted = story.events.some((event) => event.kind !== "message_admitted");
   return isStarted ? labels.story.working : labels.story.received;
 }

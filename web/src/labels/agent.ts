@@ -5,9 +5,10 @@ export const agent = {
   activity: {
     braked: { label: "Braked", sentence: "is braked: messages are queued, nothing starts" },
     decision: { label: "Needs a decision", sentence: "is waiting for you" },
-    parked: { label: "Over budget", sentence: "is waiting: the daily cap is reached" },
-    stuck: { label: "Stuck", sentence: "is stuck" },
+    parked: { label: "Waiting for budget", sentence: "is waiting: the next request may exceed the daily cap" },
+    stuck: { label: "Cannot continue", sentence: "cannot continue" },
     waiting: { label: "Waiting", sentence: "is waiting" },
+    waitingOnYou: { label: "Waits for you", sentence: "waits for you" },
     working: { label: "Working", sentence: "is working" },
     paused: { label: "Paused", sentence: "is paused: messages are queued, nothing starts" },
     queued: { label: "Queued", sentence: "is about to start" },
@@ -19,7 +20,7 @@ export const agent = {
   choosing: "Saving…",
   createFirst: "Create your first agent",
   created: "Created",
-  isStuck: (id: string) => `${id} is stuck`,
+  isStuck: (id: string) => `${id} cannot continue`,
   list: "Agents",
   listAction: "load the agents",
   listHint: "An agent has instructions, a model, a workspace and limits.",
@@ -41,6 +42,7 @@ export const agent = {
   none: "No agents yet",
   noneHint:
     "An agent has a name, a workspace folder and a conversation that survives restarts. It is asleep until you send it a message.",
+  oneTime: "one-time run",
   pause: "Pause",
   pauseAction: (id: string) => `pause ${id}`,
   pendingDecisions: (count: number) => pluralize(count, "pending decision"),
@@ -115,6 +117,8 @@ export const message = {
   filesLostHint: "Write it again and attach the files.",
   filesTooLarge: (name: string, limit: string) =>
     `${name} was not attached: all files together may have at most ${limit}.`,
+  heldBy: (id: string) => `Held by the brake of ${id} until it is released.`,
+  heldByAll: "Held by the brake of all agents until it is released.",
   joining: "Sent to the current run, which reads it before its next step.",
   keepRunning: "Keep running",
   notConfirmed: "The page was closed before this message was confirmed.",

@@ -1,6 +1,7 @@
 // Texts of the form for agents, and of the list of agents in the set-up.
+
 import type { Capability } from "../api/types";
-import { formatInteger, joinList } from "../text/number";
+import { formatInteger, joinList, pluralize } from "../text/number";
 
 export const agentForm = {
   access: "Workspace and tools",
@@ -8,6 +9,8 @@ export const agentForm = {
   addAction: "create the agent",
   adding: "Creating…",
   advanced: "More limits",
+  askCount: (count: number) =>
+    count === 0 ? "No tool asks each time" : `${pluralize(count, "tool")} ${count === 1 ? "asks" : "ask"} each time`,
   askTools: "Ask before using",
   askToolsHint: "Each use of these tools waits for your approval.",
   askToolsOfAll: (tools: string) => `By the settings, each use of ${tools} needs approval in the runs of every agent.`,
@@ -31,6 +34,10 @@ export const agentForm = {
     ratingRead: "read ratings",
     ratingWrite: "change ratings",
   } satisfies Record<Capability, string>,
+  webSearch: "Web search of its model's provider",
+  webSearchHint:
+    "The provider searches while it writes a reply and charges for it. Not offered if a policy denies WebSearch or asks before it.",
+  webSearchNames: { "": "Off", on: "On" },
   categories: "Journal categories",
   categoriesHint: "The categories of the journal that it may use.",
   allCategories: "All categories",
@@ -41,6 +48,8 @@ export const agentForm = {
   open: (agentId: string) => `Open ${agentId}`,
   dailyUsd: "Daily cap in dollars",
   dailyUsdHint: "What it may spend from midnight to midnight UTC. Default: only the cap of all agents applies.",
+  denyCount: (count: number) =>
+    count === 0 ? "No tool is denied" : `${pluralize(count, "tool")} ${count === 1 ? "is" : "are"} denied`,
   denyTools: "May not use",
   denyToolsHint: "Calls of these tools are denied.",
   description: "Description",
@@ -49,6 +58,7 @@ export const agentForm = {
   errors: {
     capabilities: "Choose at least one: every agent needs a tool that it can use.",
     categories: "Choose at least one category.",
+    guardrails: "Enter one JSON object, such as the example.",
     instructions: "The instructions are too long.",
     maxRounds: "Enter a whole number from 1 to 100,000.",
     name: "Enter a name: lowercase letters, digits, - and _, at most 64.",
@@ -56,9 +66,9 @@ export const agentForm = {
       `Enter whole numbers from 1 to 1,000,000, or nothing, for ${joinList(tools)}.`,
     toolQuotasMany: (max: number) => `Limit at most ${max} tools.`,
   },
-  externalCauses: "Commands in runs with an external cause",
-  externalCausesHint: "A trigger, a watched folder or another agent started the run.",
-  externalCauseNames: {
+  foreignTargets: "Calls on targets that you did not name",
+  foreignTargetsHint: "In runs that have read untrusted data, such as web pages and deliveries of triggers.",
+  foreignTargetNames: {
     "": "Default",
     ask: "Ask each time",
     allow: "Allow",
@@ -68,6 +78,10 @@ export const agentForm = {
   fallbacksHint: "Used in this order if its model fails permanently. With spaces between them.",
   firstSchedule: "Wake it on a schedule",
   firstSubscription: "Wake it on changes",
+  guardrails: "Guardrails",
+  guardrailsExample: '{"tool_guardrails": [{"name": "production", "action": "block", "phrases": ["db.prod"]}]}',
+  guardrailsHint:
+    "Phrases to block, warn about or log: input_guardrails for messages, output_guardrails for replies, tool_guardrails for calls. As JSON.",
   instructions: "Instructions",
   instructionsHint: "Its AGENTS.md: what it should do and how. Sent with every model request.",
   loading: (agentId: string) => `Loading the settings of ${agentId}`,

@@ -23,10 +23,63 @@ export const budget = {
   ofPerDay: (cap: string) => ` of ${cap} a day`,
   percent: (text: string, percent: number) => `${text}, ${percent} percent`,
   parked: "Waiting: daily cap reached",
-  parkedReason: (scope: "agent" | "all", cap: string, spent: string, needed: string) =>
+  parkedLeft: (needed: string, left: string, cap: string) =>
+    `Waiting: the next request may cost up to ${needed}, ${left} of ${cap} is left`,
+  parkedNever: (needed: string, cap: string) =>
+    `Waiting: the next request may cost up to ${needed}, the cap is ${cap} a day`,
+  parkedByLimit: "Waiting: limit reached",
+  orWaitForPeriod: "or wait: the run continues automatically when the period ends",
+  limitReason: (whose: string, max: string, used: string, needed: string) =>
+    `The limit of ${max} for ${whose} does not cover the next step: ${used} used or reserved, ${needed} needed.`,
+  limitOf: {
+    all: "all agents together",
+    tree: "the run and its sub-runs",
+    agent: "this agent",
+    session: "the session",
+    run: "this run",
+  },
+  limits: "Limits",
+  limitsAction: "load the limits",
+  limitName: (resource: string, whose: string) => `${resource}, ${whose}`,
+  limitMeter: (name: string) => `Used of the limit: ${name}`,
+  limitSubject: {
+    all: () => "all agents",
+    tree: (run: string) => `run ${run} with its sub-runs`,
+    agent: (agent: string) => agent,
+    session: (session: string) => `session ${session}`,
+    run: (run: string) => `run ${run}`,
+  },
+  resource: {
+    money: "Money",
+    tokens: "Tokens",
+    run_time: "Run time",
+    tool_calls: "Tool calls",
+    written_bytes: "Written bytes",
+  },
+  perPeriod: { daily: " a day", monthly: " a month", yearly: " a year", lifetime: "" },
+  exhaustedAt: "At the present rate it is used up at",
+  usedUp: "used up",
+  nearLimit: "nearly used up",
+  changeLimit: "Change limit",
+  changeLimitTitle: (name: string) => `Limit: ${name}`,
+  changeLimitAction: "change the limit",
+  newAmount: "New limit",
+  amountForms: {
+    money: "Dollars, such as 2.50.",
+    tokens: "A whole number.",
+    run_time: "A time such as 90s, 15m or 2h.",
+    tool_calls: "A whole number.",
+    written_bytes: "Bytes, such as 4096, 500KiB or 2GiB.",
+  },
+  invalidAmount: "Not a valid amount.",
+  removeLimit: "Remove limit",
+  saveLimit: "Save limit",
+  parkedReason: (scope: string, cap: string, spent: string, needed: string) =>
     `${scope === "agent" ? "This agent" : "All agents together"} may spend ${cap} a day. ` +
     `${spent} is spent or reserved, and the next request may cost up to ${needed}.`,
   raiseCap: "Raise cap",
+  noWait:
+    "It does not fit on another day either. Or cancel the run, and give the agent a cheaper model or a smaller output limit.",
   orWait: "or wait: the run continues automatically when the cap resets",
   orWaitAt: ", at",
   reached: "cap reached",
@@ -43,4 +96,5 @@ export const budget = {
   spentAction: "load today's spending",
   today: "today",
   todayLabel: "Today",
+  waits: "Waiting for budget",
 };

@@ -54,6 +54,7 @@ export const decision = {
     critical: "Critical",
   } satisfies Record<Severity, string>,
   targets: "It acts on",
+  evidence: (source?: string) => (source ? `Untrusted text from ${source}` : "Untrusted text"),
   targetsHint: "With symbolic links resolved. The approval holds only for these; if they change, you are asked again.",
   waiting: "Pending decisions",
   withdrawn: "The run ended before the decision was answered.",

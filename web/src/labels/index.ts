@@ -2,8 +2,10 @@
 import { pluralize } from "../text/number";
 import * as agents from "./agent";
 import { agentForm, quota } from "./agentForm";
+import { audit } from "./audit";
 import { budget } from "./budget";
 import { decision } from "./decision";
+import { folder } from "./folder";
 import { policy } from "./policy";
 import * as providers from "./provider";
 import * as runs from "./run";
@@ -62,7 +64,7 @@ const briefing = {
   summary: (activity: string, items: number) =>
     `${activity}; ${items === 0 ? "nothing needs attention" : `${pluralize(items, "item")} ${items === 1 ? "needs" : "need"} attention`}.`,
   allAsleep: (agents: number) => (agents === 1 ? "Your agent is asleep" : "All agents are asleep"),
-  stuck: (count: number) => `${pluralize(count, "agent")} stuck`,
+  stuck: (count: number) => `${pluralize(count, "agent")} cannot continue`,
   waiting: (count: number) => `${pluralize(count, "agent")} waiting`,
   working: (count: number) => `${pluralize(count, "agent")} working`,
   lastSeen: "Marked as seen",
@@ -92,11 +94,13 @@ export const labels = {
   ...sources,
   agentForm,
   attention,
+  audit,
   briefing,
   budget,
   common,
   decision,
   event,
+  folder,
   policy,
   quota,
   sandboxForm,

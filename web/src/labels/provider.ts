@@ -2,10 +2,29 @@
 import { pluralize } from "../text/number";
 
 export const provider = {
+  add: "Add provider",
+  addName: "Name",
+  addNameError: "Use lowercase letters, digits, - and _.",
+  addNameHint: "The part of a model name before the slash, such as work in work/MODEL.",
+  addRun: "Run these commands on the machine of Wakeful. A login of a browser cannot change where requests are sent.",
+  addShow: "Show commands",
+  addThen: "Wakeful uses the provider at once. Then set its key here, if it needs one.",
+  addTitle: "Add a provider",
+  baseUrl: "Base URL",
+  baseUrlError: "Use an address that begins with https:// or http://.",
+  baseUrlHint: "The address without the last part of its requests, such as https://models.example.org/v1.",
   defaultModel: (model: string) => `default model ${model}`,
   findAction: "find local servers",
   findLocal: "Find local servers",
   finding: "Searching…",
+  format: "Format",
+  formats: {
+    "openai-chat": "OpenAI Chat Completions (openai-chat)",
+    openai: "OpenAI Responses (openai)",
+    anthropic: "Anthropic Messages (anthropic)",
+    gemini: "Gemini (gemini)",
+    "openai-codex": "OpenAI Codex (openai-codex)",
+  },
   found: (count: number) =>
     count === 0
       ? "No model server responds on this machine. Start Ollama, LM Studio, llama.cpp or vLLM and search again."
@@ -24,7 +43,9 @@ export const provider = {
   localEmpty: "It has no models yet. Add one to it and search again.",
   localModel: (name: string) => `Model of ${name}`,
   none: "No providers",
+  noKeyYet: "no key yet",
   noneHint: "Configure one in the settings.",
+  onThisMachine: "on this machine",
   removeAction: "remove the key",
   removeHint:
     "Requests to this provider fail until a key is set again. A file or entry that Wakeful did not create stays.",
@@ -34,7 +55,7 @@ export const provider = {
   setKey: "Set key",
   skipTest: "Store it without a test",
   skipTestHint: "Otherwise one request without cost checks the key, and a refused key is not stored.",
-  states: { found: "key found", local: "needs no key", missing: "key missing" },
+  states: { found: "key found", local: "needs no key", missing: "key missing", none: "no key" },
   store: "Store key",
   test: "Test",
   testAction: (name: string) => `test ${name}`,

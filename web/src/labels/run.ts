@@ -111,11 +111,12 @@ export const run = {
   unnamed: "a run",
   waiting: {
     approval: "Waiting for your approval",
-    budget: "Waiting: daily cap reached",
+    budget: "Waiting for budget",
     sub_runs: "Waiting for sub-runs",
     time: "Waiting for the next attempt",
     turn: "Waiting for another run",
     brake: "Held by a brake",
+    rate: "Waiting: a tool was called too often within a minute",
   } satisfies Record<WaitingFor, string>,
   unreadable: (reason: string) =>
     `The state of this run cannot be read (${reason}). The page shows what its database rows contain.`,
@@ -183,7 +184,7 @@ export const waterfall = {
 /** Why a run started: its kind, where its message came from, whose instruction it is, and how that was verified. */
 export const cause = {
   kinds: {
-    operator_prompt: "The operator sent a message",
+    operator_prompt: "You sent it",
     notice: "A change matched a subscription",
     timer_tick: "A schedule fired",
     hint: "An external system called the agent's trigger",
@@ -222,6 +223,7 @@ export const cause = {
 
 export const step = {
   allowed: (rule: string, meaning: string) => `Allowed by rule ${rule}${meaning}`,
+  approved: (rule: string, meaning: string) => `Approved by you; it was asked by rule ${rule}${meaning}`,
   command: "Command",
   denied: (rule: string, meaning: string) => `Denied by rule ${rule}${meaning}`,
   error: (reason: string) => `Error: ${reason}`,
@@ -237,6 +239,9 @@ export const step = {
     ask_tool: "each use of this tool in this run needs approval",
     denied_agent: "this run may not start a run of this agent",
     denied_tool: "this run may not use this tool",
+    guardrail: "a guardrail of the agent blocks it",
+    hook: "a hook requires an approval",
+    hook_blocked: "a hook blocks it",
     invalid_fact: "a path or host of the call is malformed",
     not_permitted: "no policy permits it",
     outside_path: "it reaches a path outside the workspace",
@@ -244,15 +249,17 @@ export const step = {
     protected_path: "it reaches a protected place of the workspace, which runs code of others",
     read_only_run: "the run may only read and plan",
     restrictive_mode: "the mode of the agent is restrictive, so each action needs approval",
+    secret_not_allowed: "the secret is not on the list of the agent",
+    tool_quota_exceeded: "the uses that the quota of the agent allows for this tool are used up",
     sandbox_level: "this machine cannot enforce the sandbox that the tool needs",
     unclassified_tool: "no risk is assigned to the tool, so each use of it needs approval",
     unknown_tool: "the tool does not exist",
     unlisted_host: "the host is not on the list of the agent",
     unsafe_target: "a safety constraint excludes the target, and no policy can permit it",
-    external_cause:
-      "an external trigger, a watched folder or another agent started the run, so each command needs approval",
+    foreign_target: "the run has read untrusted data, and neither you nor a trusted file named what this call acts on",
     outcome_unknown_undecided: "the same call was interrupted earlier, and its outcome is unknown",
   } as Record<string, string>,
+  sandboxed: "Sandboxed",
   sandbox: {
     enforced: (parts: string) =>
       `Sandboxed: could write only to its workspace and a private temporary folder, and connect only to allowed hosts (${parts})`,
@@ -379,7 +386,16 @@ export const story = {
     abandoned: "was abandoned during",
   } as Record<string, string>,
   received: "received",
-  waitingForApproval: "waits for your approval on",
+  timesInARow: (count: number) => `${formatInteger(count)} times in a row`,
+  waiting: {
+    approval: "waits for your approval on",
+    budget: "waits for budget for",
+    rate: "waits for the rate of a tool in",
+    sub_runs: "waits for the sub-runs of",
+    time: "waits for its next attempt of",
+    turn: "waits for another run before",
+    brake: "is held by a brake on",
+  } satisfies Record<WaitingFor, string>,
   working: "is working on",
 };
 
@@ -453,10 +469,12 @@ export const transcript = {
   hiddenThinking: "Thinking (not shown by the provider)",
   inProgress: "in progress",
   loadAction: "load the conversation",
+  found: "Found",
   loading: "Loading the conversation",
   noOutput: "No output.",
   noResult: "no result",
   output: "Output",
+  searched: (query: string) => `Searched the web: ${query}`,
   thinking: "Thinking",
   title: "Conversation",
   truncated: "Preview only; the model read no more than this.",

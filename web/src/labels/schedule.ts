@@ -55,6 +55,7 @@ export const schedule = {
     recomputed: "clock was set back",
     unreadable: "unreadable",
   } satisfies Record<ExecutionOutcome, string> as Record<string, string>,
+  skippedUnchanged: "Skipped when nothing changed. Edit to change this.",
   pause: "Pause",
   reasons: {
     missed: "missed while Wakeful was not running",

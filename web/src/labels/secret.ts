@@ -25,7 +25,7 @@ export const secret = {
   removeAction: "remove the secret",
   removeButton: "Remove secret",
   removeHint:
-    "Commands that name it are denied from then on. The agents keep the name on their lists. A file or keyring entry that Wakeful did not create stays.",
+    "Commands that name it are denied from then on, and the agents lose the name from their lists. A file or keyring entry that Wakeful did not create stays.",
   removeTitle: (name: string) => `Remove ${name}`,
   storeAction: "store the secret",
   title: "Store a secret",

@@ -42,6 +42,7 @@ export const setup = {
     agents: "Agents",
     providers: "Providers and keys",
     secrets: "Secrets",
+    audit: "Audit",
     settings: "Settings",
     triggers: "Triggers",
     sources: "Sources",
@@ -57,16 +58,17 @@ export const notification = {
   decision: (tool: string) => `Needs a decision about ${tool}.`,
   failed: "A run failed.",
   outOfRounds: "A run used all its model rounds.",
-  parked: "Waiting: the daily cap is reached.",
+  parked: "Waiting for budget: the next request may exceed the cap.",
   quarantined: "A run is quarantined.",
-  stuck: "The agent is stuck.",
+  stuck: "The agent cannot continue.",
   unknown: "An action was interrupted, and its outcome is unknown.",
 };
 
 export const shell = {
+  policyInvalid: "A policy file is invalid.",
   settingsInvalid: "config.toml is invalid, and the last valid settings apply.",
   settingsRestart: (names: string) =>
-    `Restart Wakeful to apply changed settings: ${names}. Run: wakeful daemon restart`,
+    `Restart Wakeful to apply changed settings: ${names}. Run \`wakeful daemon restart\`.`,
   about: "About the model",
   brand: "Wakeful",
   demo: "The model is a demo script.",

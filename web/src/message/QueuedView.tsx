@@ -1,7 +1,9 @@
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { cancelRun } from "../api/calls";
 import { keys } from "../api/keys";
+import { brakesQuery } from "../api/queries";
 import type { QueuedMessage } from "../api/types";
+import { brakeOf } from "../brake/brake";
 import { labels } from "../labels";
 import { visibleText } from "../text/visible";
 import { ErrorNotice } from "../ui/ErrorNotice";
@@ -14,6 +16,8 @@ export function QueuedView({ agentId, message }: { agentId: string; message: Que
     mutationFn: () => cancelRun(message.run_key),
     onSuccess: () => client.invalidateQueries({ queryKey: keys.agent(agentId) }),
   });
+  const brakes = useQuery(brakesQuery).data;
+  const held = brakeOf(brakes) ? labels.message.heldByAll : brakeOf(brakes, agentId) && labels.message.heldBy(agentId);
   return (
     <li className="turn user waiting">
       <p className="turn-author">{labels.common.you}</p>
@@ -22,6 +26,7 @@ export function QueuedView({ agentId, message }: { agentId: string; message: Que
         <span>
           {message.priority === "interject" ? labels.message.joining : labels.message.queued}{" "}
           <Time at={message.admitted_at} />
+          {held && ` · ${held}`}
         </span>
         <button
           type="button"

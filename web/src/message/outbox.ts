@@ -54,6 +54,22 @@ export function discard(outbox: Outbox, key: string): Outbox {
   return outbox.filter((message) => message.key !== key);
 }
 
+/**
+ * The run of a message, which the server derives from the message's key. So a message that arrived, and whose response was
+ * lost before a reload, is recognized. Undefined where the browser cannot hash, which is only without a secure connection.
+ */
+export async function runKeyOf(agentId: string, thread: string, key: string): Promise<string | undefined> {
+  const escaped = (field: string) => field.replaceAll("%", "%25").replaceAll("|", "%7C");
+  const text = ["v1", "run.user", ...[agentId, thread, key].map(escaped)].join("|");
+  const hash = await globalThis.crypto.subtle?.digest("SHA-256", new TextEncoder().encode(text));
+  return hash && Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** Notes the run of a message whose response is not known. */
+export function noteRun(outbox: Outbox, key: string, runKey: string): Outbox {
+  return changeMessage(outbox, key, (message) => ({ runKey, ...message }));
+}
+
 /** Drops messages whose run is in the queue or the transcript of the server. */
 export function dropShown(outbox: Outbox, shown: ReadonlySet<string>): Outbox {
   const left = outbox.filter((message) => message.runKey === undefined || !shown.has(message.runKey));

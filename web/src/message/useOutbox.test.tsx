@@ -2,6 +2,7 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { act, renderHook, waitFor } from "@testing-library/react";
 import type { ReactNode } from "react";
 import { beforeEach, expect, it, vi } from "vitest";
+import type { TranscriptLine } from "../api/types";
 import { setConnection } from "../live/connection";
 import { useOutbox } from "./useOutbox";
 
@@ -81,4 +82,15 @@ it("keeps the messages of two conversations apart", async () => {
       (one) => one.text,
     );
   expect([stored("plans"), stored("cli")]).toEqual([["hello"], []]);
+});
+
+it("drops a message that arrived although its response was lost before a reload", async () => {
+  const arrived = { key: "a|b%1", text: "hello", at: "2026-01-01T00:00:00Z", state: "sending" };
+  const lost = { ...arrived, key: "k2", text: "never arrived" };
+  sessionStorage.setItem("wakeful.outbox.main/cli", JSON.stringify([arrived, lost]));
+  // The key of the run as the server derives it.
+  const line = { run_key: "a78eaf71e454a316a24b27127b6e343adbe6863ea63efadee5da7a3bba004c18" };
+  const lines = [line] as unknown as TranscriptLine[];
+  const { result } = renderHook(() => useOutbox({ ...plans, thread: "cli", lines }), { wrapper: around });
+  await waitFor(() => expect(result.current.messages.map((one) => one.text)).toEqual(["never arrived"]));
 });

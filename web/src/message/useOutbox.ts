@@ -11,9 +11,11 @@ import {
   discard,
   dropShown,
   fail,
+  noteRun,
   type Outbox,
   type Outgoing,
   retry,
+  runKeyOf,
   storedOutbox,
   storeOutbox,
   write,
@@ -43,7 +45,15 @@ export function useOutbox({ agentId, thread, queue, lines }: OutboxOptions): Out
     () => new Set([...queue.map((one) => one.run_key), ...lines.map((line) => line.run_key)]),
     [queue, lines],
   );
-  useEffect(() => setOutbox((before) => dropShown(before, shown)), [shown]);
+  useEffect(() => {
+    for (const { key } of storedOutbox(place))
+      void runKeyOf(agentId, thread, key).then(
+        (runKey) => runKey && setOutbox((before) => noteRun(before, key, runKey)),
+      );
+  }, [place, agentId, thread]);
+  useEffect(() => {
+    if (outbox.some((message) => message.runKey)) setOutbox((before) => dropShown(before, shown));
+  }, [outbox, shown]);
   useEffect(() => storeOutbox(place, outbox), [place, outbox]);
 
   const post = async ({ text, attachments, priority }: Draft, key: string) => {

@@ -140,8 +140,8 @@ it("has a notice for everything that needs a person, without texts of commands a
   expect(notices.map(({ tag, body }) => `${tag}: ${body}`)).toEqual([
     "decision/d1: Needs a decision about ExecCommand.",
     "quarantined/q: A run is quarantined.",
-    "parked/p: Waiting: the daily cap is reached.",
-    "stuck/main/model_unknown: The agent is stuck.",
+    "parked/p: Waiting for budget: the next request may exceed the cap.",
+    "stuck/main/model_unknown: The agent cannot continue.",
     "failed/f2: A run failed.",
     "failed/f1: A run failed.",
     "failed/o: A run used all its model rounds.",

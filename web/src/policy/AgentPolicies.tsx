@@ -8,6 +8,8 @@ import { Badge } from "../ui/Badge";
 import { ErrorNotice } from "../ui/ErrorNotice";
 import { Icon } from "../ui/Icon";
 import { Skeleton } from "../ui/Skeleton";
+import { HookList } from "./HookList";
+import { SandboxFacts } from "./SandboxFacts";
 
 /** The source of a policy that the program generates. */
 const FROM_SETTINGS = "settings";
@@ -43,7 +45,7 @@ function PolicyList({ policy }: { policy: AgentPolicy }) {
       <p className="quiet">{labels.policy.listHint(policy.policies.length)}</p>
       {policy.problems?.map((problem) => (
         <p key={`${problem.file}-${problem.line}`} className="notice" role="note">
-          <Icon name="alert" /> {labels.policy.problem(problem.file, problem.line)} {toSentence(problem.message)}
+          <Icon name="alert" /> {problemTitle(problem)} {toSentence(problem.message)}
         </p>
       ))}
       <Entries policies={policy.policies.filter((one) => one.source !== FROM_SETTINGS)} />
@@ -53,6 +55,8 @@ function PolicyList({ policy }: { policy: AgentPolicy }) {
           <Entries policies={generated} />
         </details>
       )}
+      <HookList hooks={policy.hooks ?? []} />
+      <SandboxFacts policy={policy.sandbox} />
       <p className="quiet">
         {labels.policy.files}{" "}
         {policy.folders.map((folder) => (
@@ -62,6 +66,10 @@ function PolicyList({ policy }: { policy: AgentPolicy }) {
     </>
   );
 }
+
+/** A hook file has no earlier version that could stay in force. */
+const problemTitle = ({ file, line }: { file: string; line: number }) =>
+  file.endsWith("hooks.json") ? labels.policy.problemHooks(file) : labels.policy.problem(file, line);
 
 function Entries({ policies }: { policies: readonly PolicyRecord[] }) {
   if (policies.length === 0) return null;

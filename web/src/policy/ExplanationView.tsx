@@ -39,7 +39,9 @@ export function ExplanationView({ explanation }: { explanation: PolicyExplanatio
       {explanation.effect !== "permit" && (
         <>
           <h3>{labels.policy.change}</h3>
-          {changes.length === 0 && <p>{labels.policy.changeNone}</p>}
+          {changes.length === 0 && (
+            <p>{explanation.rule === "unsafe_target" ? labels.policy.changeNever : labels.policy.changeNone}</p>
+          )}
           <ul>
             {changes.map((change) => (
               <li key={change}>

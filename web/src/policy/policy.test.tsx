@@ -81,12 +81,12 @@ it("asks why only when it is opened, and shows policies, facts and changes", asy
     expect(text).toContain(shown);
 });
 
-it("says that no single change would permit the call", async () => {
+it("says that nothing permits a call that a safety constraint excludes", async () => {
   show(<WhyVerdict runKey="r" operationId="o" tool="ExecCommand" />, () =>
     Response.json({ ...asked, effect: "deny", rule: "unsafe_target", category: "unsafe_target", alternatives: [] }),
   );
   await open();
-  await screen.findByText("No single change makes this verdict less strict.");
+  await screen.findByText(/^Nothing permits this/);
   expect(screen.getByText("unsafe target")).toBeTruthy();
 });
 
@@ -153,6 +153,25 @@ it("lists the policies of an agent with their text, source and problems", async 
     ],
     problems: [{ file: "other.cedar", line: 3, message: "unexpected token" }],
     folders: ["/home/you/.wakeful/policies"],
+    hooks: [
+      {
+        event: "PreToolUse",
+        matcher: "ExecCommand",
+        kind: "command",
+        hook: "./check",
+        timeout_ms: 10000,
+        source: "hooks.json",
+      },
+    ],
+    sandbox: {
+      agent_id: "main",
+      filesystem_scope: {
+        allowed_paths: [{ path: "/work", access: "write" }],
+        denied_paths: ["/home/you/.ssh"],
+      },
+      network_scope: { allowed_hosts: ["example.org"], denied_hosts: [] },
+      resource_limits: { max_concurrent_tools: 4, max_tool_execution_ms: 30000 },
+    },
   };
   const paths = show(<AgentPolicies agentId="main" />, () => Response.json(policy));
   await screen.findByText(/^2 policies in force/);
@@ -163,4 +182,7 @@ it("lists the policies of an agent with their text, source and problems", async 
   expect(generated?.textContent).toContain("Each use of this tool in this run needs approval.");
   expect(generated?.textContent).toContain("settings of the agent");
   expect(screen.getByRole("note").textContent).toContain("other.cedar, line 3 is refused");
+  expect(within(screen.getByRole("list", { name: "Hooks" })).getByText("./check")).toBeTruthy();
+  expect(screen.getByText("4 calls side by side, 30 s for each call except commands")).toBeTruthy();
+  expect(screen.getByText(/\/home\/you\/.ssh/)).toBeTruthy();
 });

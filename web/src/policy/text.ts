@@ -1,7 +1,7 @@
 // Texts of verdicts and of what would change them.
 import type { PolicyEffect, PolicyExplanation } from "../api/types";
 import { labels } from "../labels";
-import { humanizeCode, type Tone } from "../run/text";
+import { humanizeCode, ruleMeaning, type Tone } from "../run/text";
 import { toSentence } from "../text/sentence";
 
 export const EFFECT_TONES: Record<PolicyEffect, Tone> = { permit: "good", ask: "warn", deny: "bad" };
@@ -14,16 +14,17 @@ export function verdictNowText(effect: PolicyEffect): string {
 
 /** What the rule says: in the words of the page for a rule of the program, and of its author for a written one. */
 export function ruleText(rule: string, reason: string): string {
-  return labels.step.rules[rule] ?? reason;
+  return ruleMeaning(rule) ?? reason;
 }
 
 /** Each single change that makes the verdict less strict, as a sentence. */
-export function changeTexts({ alternatives }: PolicyExplanation): string[] {
+export function changeTexts({ alternatives, foreign_targets: foreign }: PolicyExplanation): string[] {
   const { changeTo, changeWithout, effects } = labels.policy;
-  return alternatives.map(({ change, effect }) => {
+  const others = alternatives.map(({ change, effect }) => {
     const without = /^without (.*)$/s.exec(change)?.[1];
     return without === undefined ? changeTo(change, effects[effect]) : changeWithout(without, effects[effect]);
   });
+  return [...(foreign?.changes ?? []).map(toSentence), ...others];
 }
 
 /** The policies that decided, each once. */

@@ -13,6 +13,9 @@ import { ErrorNotice } from "../ui/ErrorNotice";
 import { InlineText } from "../ui/InlineText";
 import { KeyDialog } from "./KeyDialog";
 
+/** The command at the end of a problem that the button beside it replaces. */
+const STORE_KEY = /; store it with `wakeful models key set [^`]+`$/;
+
 /** One provider: whether it can be used, and the buttons that set, remove and test its key. */
 export function ProviderRow({ provider }: { provider: ModelProvider }) {
   const [open, setOpen] = useState<"key" | "remove">();
@@ -39,20 +42,18 @@ export function ProviderRow({ provider }: { provider: ModelProvider }) {
       </p>
       {provider.problem && (
         <p className="quiet">
-          <InlineText text={toSentence(provider.problem)} />
+          <InlineText text={toSentence(provider.problem.replace(STORE_KEY, ""))} />
         </p>
       )}
       <div className="entry-actions">
-        {provider.needs_key && (
-          <button
-            type="button"
-            className="button"
-            aria-label={labels.provider.with(labels.provider.setKey, name)}
-            onClick={() => setOpen("key")}
-          >
-            {provider.has_key ? labels.provider.replaceKey : labels.provider.setKey}
-          </button>
-        )}
+        <button
+          type="button"
+          className="button"
+          aria-label={labels.provider.with(labels.provider.setKey, name)}
+          onClick={() => setOpen("key")}
+        >
+          {provider.has_key ? labels.provider.replaceKey : labels.provider.setKey}
+        </button>
         <button
           type="button"
           className="button"
@@ -62,7 +63,7 @@ export function ProviderRow({ provider }: { provider: ModelProvider }) {
         >
           {testing.isPending ? labels.provider.testing : labels.provider.test}
         </button>
-        {provider.needs_key && provider.has_key && (
+        {provider.has_key && (
           <button
             type="button"
             className="button"
@@ -91,10 +92,11 @@ export function ProviderRow({ provider }: { provider: ModelProvider }) {
 }
 
 function stateOf(provider: ModelProvider): { text: string; tone: Tone } {
-  if (!provider.needs_key) return { text: labels.provider.states.local, tone: "quiet" };
-  return provider.has_key
-    ? { text: labels.provider.states.found, tone: "good" }
-    : { text: labels.provider.states.missing, tone: "warn" };
+  const { found, local, missing, none } = labels.provider.states;
+  if (provider.has_key) return { text: found, tone: "good" };
+  if (provider.needs_key) return { text: missing, tone: "warn" };
+  // Only a test shows whether a server that a person configured refuses requests without a key.
+  return { text: provider.is_built_in ? local : none, tone: "quiet" };
 }
 
 /** The result of a test: what happened, and what to do next. */

@@ -5,6 +5,7 @@ import { labels } from "../labels";
 import { ErrorNotice } from "../ui/ErrorNotice";
 import { Icon } from "../ui/Icon";
 import { Listing } from "../ui/Listing";
+import { AddProvider } from "./AddProvider";
 import { LocalProviders } from "./LocalProviders";
 import { ProviderRow } from "./ProviderRow";
 
@@ -19,6 +20,7 @@ export default function ProvidersPage() {
         <button type="button" className="button" onClick={() => void local.refetch()} disabled={local.isFetching}>
           <Icon name="search" /> {local.isFetching ? labels.provider.finding : labels.provider.findLocal}
         </button>
+        <AddProvider />
       </div>
       {local.error && <ErrorNotice action={labels.provider.findAction} error={local.error} />}
       {local.data && <LocalProviders found={local.data} />}

@@ -11,7 +11,7 @@ import { Icon } from "../ui/Icon";
 import { RunFromHere } from "./RunFromHere";
 import { StepBar } from "./StepBar";
 import { parseInput, StepDetail } from "./StepDetail";
-import { sandboxText, spentText, statusText, verdictText } from "./text";
+import { isEnforced, isOrdinary, sandboxText, spentText, statusText, verdictText } from "./text";
 import type { Waterfall } from "./waterfall";
 
 const LINE_CHARS_MAX = 80;
@@ -48,11 +48,11 @@ export function ActionView({ step, run, number, isSubRun, waterfall, children }:
         </p>
         {row && <StepBar rows={[row]} totalMs={waterfall.totalMs} />}
         {command !== undefined && <code className="step-line">{visibleText(firstLine(command, LINE_CHARS_MAX))}</code>}
-        {verdict !== "" && <p className="step-why">{verdict}.</p>}
+        {verdict !== "" && !isOrdinary(step) && <p className="step-why">{verdict}.</p>}
         <WhyVerdict runKey={run.run_key} operationId={step.operation_id} tool={step.name} />
         {step.sandbox && (
           <p className="confined">
-            <Icon name="shield" /> {sandboxText(step.sandbox)}.
+            <Icon name="shield" /> {isEnforced(step.sandbox) ? labels.step.sandboxed : `${sandboxText(step.sandbox)}.`}
           </p>
         )}
         <details className="step-details" onToggle={(event) => setOpen(event.currentTarget.open)}>

@@ -39,7 +39,9 @@ function AttemptView({ one: { attempt, fallbackTo } }: { one: ModelAttempt }) {
         {attempt.failure_kind && <span>{humanizeCode(attempt.failure_kind)}</span>}
       </p>
       <p className="attempt-usage">{attemptUsageText(attempt)}</p>
-      {gate !== "" && <p className="attempt-usage">{gate}.</p>}
+      {gate !== "" && attempt.outcome !== "succeeded" && !(attempt.rule in labels.attempt.rules) && (
+        <p className="attempt-usage">{gate}.</p>
+      )}
       {diagnostics && <TransportDiagnostics diagnostics={diagnostics} />}
       {fallbackTo && (
         <p className="fallback">

@@ -18,7 +18,10 @@ export function CauseView({ cause }: { cause: RunCause }) {
       </blockquote>
       {cause.verdict === undefined && <p className="quiet">{labels.run.notDecided}</p>}
       {isRefused && <p>{labels.run.notRun(humanizeCode(cause.verdict as string))}</p>}
-      <p className="quiet">{authorityText(cause)}.</p>
+      <details className="step-details">
+        <summary>{labels.run.details}</summary>
+        <p className="quiet">{authorityText(cause)}.</p>
+      </details>
     </section>
   );
 }

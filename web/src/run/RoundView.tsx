@@ -32,7 +32,8 @@ export function RoundView({ round: { attempts }, run, number, isSubRun, waterfal
   const only = attempts.length === 1 ? attempts[0]?.attempt : undefined;
   const isPlain = only?.outcome === "succeeded";
   // The error of a recorded attempt is shown with the attempt.
-  const verdict = isPlain ? gateText(only) : attempts.at(-1)?.attempt ? "" : verdictText(step);
+  const verdict = attempts.at(-1)?.attempt ? "" : verdictText(step);
+  const gate = isPlain ? gateText(only) : "";
   const fallbackTo = attempts.findLast((one) => one.fallbackTo)?.fallbackTo;
   const rows = attempts.flatMap((one) => waterfall.rows.get(one.step.operation_id) ?? []);
   const start = rows[0] && labels.waterfall.offset(formatDuration(rows[0].offsetMs));
@@ -61,6 +62,12 @@ export function RoundView({ round: { attempts }, run, number, isSubRun, waterfal
           </p>
         ) : (
           <Attempts attempts={attempts} />
+        )}
+        {gate !== "" && (
+          <details className="step-details">
+            <summary>{labels.run.details}</summary>
+            <p className="attempt-usage">{gate}.</p>
+          </details>
         )}
         {!isSubRun && (
           <RunFromHere run={run} stepId={step.operation_id} name={labels.step.numbered(number, step.name)} />

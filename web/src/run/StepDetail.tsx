@@ -9,6 +9,7 @@ import { commandOf } from "../transcript/receipt";
 import { CodeBlock } from "../ui/CodeBlock";
 import { ErrorNotice } from "../ui/ErrorNotice";
 import { SandboxDetail } from "./SandboxDetail";
+import { isEnforced, isOrdinary, sandboxText, verdictText } from "./text";
 
 /** The input and output of one action beside each other. */
 export function StepDetail({ step: shown, runKey }: { step: Step; runKey: string }) {
@@ -34,6 +35,8 @@ export function StepDetail({ step: shown, runKey }: { step: Step; runKey: string
           )}
         </div>
       </div>
+      {isOrdinary(step) && <p className="quiet">{verdictText(step)}.</p>}
+      {step.sandbox && isEnforced(step.sandbox) && <p className="quiet">{sandboxText(step.sandbox)}.</p>}
       <SandboxDetail step={step} />
       {whole.error && <ErrorNotice action={labels.waterfall.wholeAction} error={whole.error} />}
       {isCut && (

@@ -25,12 +25,18 @@ it("names the rule that allowed or denied a call", () => {
   expect(verdictText(step({ status: "denied", reason: "denied_tool" }))).toBe(
     "Denied by rule denied_tool: this run may not use this tool",
   );
+  expect(verdictText(step({ status: "denied", reason: "tool_quota_exceeded:ExecCommand" }))).toBe(
+    "Denied by rule tool_quota_exceeded:ExecCommand: the uses that the quota of the agent allows for this tool are used up",
+  );
 });
 
 it("says that a planned call needs approval until it has one", () => {
   const rule = "rule ask_tool: each use of this tool in this run needs approval";
   expect(verdictText(step({ status: "waiting_for_approval", reason: "ask_tool" }))).toBe(`Needs approval by ${rule}`);
-  expect(verdictText(step({ status: "ok", reason: "ask_tool" }))).toBe(`Allowed by ${rule}`);
+  expect(verdictText(step({ status: "ok", reason: "ask_tool" }))).toBe(`Approved by you; it was asked by ${rule}`);
+  expect(verdictText(step({ status: "intended", reason: "foreign_target" }))).toMatch(
+    /^Approved by you; it was asked by rule foreign_target: the run has read untrusted data/,
+  );
   expect(verdictText(step({ status: "planned" }))).toMatch(/^Allowed by rule registered_tool/);
 });
 
@@ -71,5 +77,7 @@ it("has texts for gates and causes, known and unknown", () => {
     correlation_id: "",
     gates: [],
   };
-  expect(causeText(cause)).toBe("The operator sent a message from the command line");
+  expect(causeText(cause)).toBe("You sent it from the command line");
+  // The command line sends through the API, too.
+  expect(causeText({ ...cause, surface: "http_control_prompt" })).toBe("You sent it");
 });

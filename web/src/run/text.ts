@@ -52,16 +52,38 @@ export function statusText({ status, exit_status: exit }: Pick<Step, "status" | 
   return { text: labels.step.statuses[status], tone: STATUS_TONES[status] };
 }
 
+/** What a rule of the program means. The rule of a quota names the tool after a colon. */
+export function ruleMeaning(rule: string): string | undefined {
+  return labels.step.rules[rule.split(":", 1)[0] ?? rule];
+}
+
 /** Why a step could start or not, without the full stop; empty for a model round that succeeded. */
 export function verdictText({ kind, reason, status }: Step): string {
-  const { allowed, denied, error, needsApproval, outcomeUnknown, rules } = labels.step;
+  const { allowed, approved, denied, error, needsApproval, outcomeUnknown } = labels.step;
   if (status === "outcome_unknown") return outcomeUnknown;
   if (reason === "") return "";
-  const meaning = rules[reason] ? `: ${rules[reason]}` : "";
+  const known = ruleMeaning(reason);
+  const meaning = known ? `: ${known}` : "";
   if (kind === "model") return error(humanizeCode(reason));
   if (status === "denied") return denied(reason, meaning);
-  if (status === "failed" && !rules[reason]) return error(humanizeCode(reason));
-  return (status === "waiting_for_approval" ? needsApproval : allowed)(reason, meaning);
+  if (status === "failed" && !known) return error(humanizeCode(reason));
+  if (status === "waiting_for_approval") return needsApproval(reason, meaning);
+  return (ASKING_RULES.includes(reason) && status !== "planned" ? approved : allowed)(reason, meaning);
+}
+
+/** Rules of the program that ask a person. A call that they concern starts only after an approval. */
+const ASKING_RULES = [
+  "ask_tool",
+  "foreign_target",
+  "hook",
+  "outcome_unknown_undecided",
+  "restrictive_mode",
+  "unclassified_tool",
+];
+
+/** Whether a call was allowed as most are, which is worth no line of its own. */
+export function isOrdinary({ kind, reason, status }: Step): boolean {
+  return kind === "tool" && reason === "registered_tool" && status !== "denied" && status !== "outcome_unknown";
 }
 
 /** The duration and tokens of a step. */
@@ -71,6 +93,11 @@ export function spentText({ duration_ms: durationMs, token_usage: usage }: Step)
     usage.total_tokens === 0 ? "" : labels.run.tokenCount(usage.total_tokens),
   ];
   return parts.filter((part) => part !== "").join(" · ");
+}
+
+/** Whether everything of a sandbox was enforced. */
+export function isEnforced(sandbox: string): boolean {
+  return sandbox.startsWith("enforced: ");
 }
 
 /** How a command was sandboxed. The server reports what the kernel enforced, so nothing is added to it. */
@@ -93,7 +120,10 @@ export function wakeGateText({ gate, passed }: Gate): string {
 /** Why a run started, in one sentence. */
 export function causeText({ kind, surface }: RunCause): string {
   const { kinds, otherKind, otherSurface, surfaces } = labels.cause;
-  return `${kinds[kind] ?? otherKind(humanizeCode(kind))} ${surfaces[surface] ?? otherSurface(humanizeCode(surface))}`;
+  const what = kinds[kind] ?? otherKind(humanizeCode(kind));
+  // The page and the command line both send through the API, so this surface does not tell them apart.
+  if (kind === "operator_prompt" && surface === "http_control_prompt") return what;
+  return `${what} ${surfaces[surface] ?? otherSurface(humanizeCode(surface))}`;
 }
 
 /** Whose instruction a message is, and how that was verified. */

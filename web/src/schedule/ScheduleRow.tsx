@@ -53,7 +53,9 @@ export function ScheduleRow({ schedule, agents, onSaved }: ScheduleRowProps) {
         <Link to={agentPath(schedule.agent_id)}>{schedule.agent_id}</Link>
       </div>
       <p>{patternText(schedule.pattern)}</p>
-      <p className="quiet">{labels.common.quote(oneLine(schedule.message, MESSAGE_CHARS_MAX))}</p>
+      {schedule.message.trim() !== "" && (
+        <p className="quiet">{labels.common.quote(oneLine(schedule.message, MESSAGE_CHARS_MAX))}</p>
+      )}
       <Times schedule={schedule} />
       {schedule.note && <ScheduleNote note={schedule.note} />}
       <div className="entry-actions">

@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { settingsQuery } from "../api/queries";
 import type { Setting } from "../api/types";
+import { FolderList } from "../folder/FolderList";
 import { labels } from "../labels";
 import { toSentence } from "../text/sentence";
 import { TextField } from "../ui/Field";
@@ -35,6 +36,7 @@ export default function SettingsPage() {
       >
         {(entries) => <SettingTable settings={matching(entries, search)} onChange={setChanged} />}
       </Listing>
+      <FolderList />
       {changed && <SettingDialog setting={changed} onClose={() => setChanged(undefined)} />}
     </>
   );

@@ -27,6 +27,7 @@ const SETUP_PAGES = {
   agents: lazy(() => import("../agent/AgentsPage")),
   providers: lazy(() => import("../provider/ProvidersPage")),
   secrets: lazy(() => import("../secret/SecretsPage")),
+  audit: lazy(() => import("../audit/AuditPage")),
   settings: lazy(() => import("../setting/SettingsPage")),
   triggers: lazy(() => import("../trigger/TriggersPage")),
   sources: lazy(() => import("../source/SourcesPage")),

@@ -24,6 +24,18 @@ it("says that the provider hides thinking", () => {
   expect(screen.getByText("Thinking (not shown by the provider)")).toBeTruthy();
 });
 
+it("links only pages of the web that a search found", () => {
+  show(
+    { type: "web_search", query: "tides", sources: [] },
+    { type: "web_search", query: "", sources: ["https://a.example/", "javascript:alert(1)"] },
+  );
+  expect(screen.getByText("Searched the web: tides")).toBeTruthy();
+  expect(screen.getAllByRole("link", { hidden: true }).map((link) => link.getAttribute("href"))).toContain(
+    "https://a.example/",
+  );
+  expect(document.body.innerHTML).not.toContain("javascript:");
+});
+
 it("shows name, type and size of an attachment", () => {
   show({ type: "attachment", name: "map.png", media_type: "image/png", base64_bytes: 4_096 });
   expect(screen.getByText("map.png").parentElement?.textContent).toContain("image/png, 3.1 kB");

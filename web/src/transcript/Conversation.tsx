@@ -52,7 +52,8 @@ export function Conversation(props: ConversationProps) {
     [queued, parts],
   );
   const end = useStickToEnd({
-    grown: [parts.length, live.length, queue.length, outbox.messages.length, asked].join(" "),
+    // A message that could not be sent has a reason and buttons below it.
+    grown: [parts.length, live.length, queue.length, ...outbox.messages.map(({ state }) => state), asked].join(" "),
     sent: outbox.messages.at(-1)?.key,
   });
   const isEmpty = parts.length === 0 && queue.length === 0 && outbox.messages.length === 0;

@@ -22,6 +22,7 @@ async function show(thread: string, openIn: string | undefined = "plans") {
     asked.push(pathname + search);
     if (pathname.endsWith("/threads"))
       return Response.json({ threads: [{ thread: "plans", last_at: at, preview: "Dig", open_run: "r" }] });
+    if (request.url.endsWith("/brake")) return Response.json({ is_on: false, brakes: [] });
     return Response.json({ agent_id: "main", lines: [], has_more: false });
   });
   const state: AgentState = {

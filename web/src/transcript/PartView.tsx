@@ -50,6 +50,12 @@ export function PartView({ part, agentId, isFirst, state }: PartViewProps) {
           <Thinking text={part.text} />
         </li>
       );
+    case "search":
+      return (
+        <li className="turn thinking">
+          <Search query={part.query} sources={part.sources} />
+        </li>
+      );
     case "attachment":
       return (
         <li className={part.isFromTool ? "turn tool-call attachment" : "turn user attachment"}>
@@ -80,6 +86,30 @@ export function PartView({ part, agentId, isFirst, state }: PartViewProps) {
         </li>
       );
   }
+}
+
+/** What the provider searched for, and the pages that it found. Only addresses of the web become links. */
+function Search({ query, sources }: { query: string; sources: readonly string[] }) {
+  const pages = sources.filter((source) => /^https?:\/\//.test(source));
+  return (
+    <>
+      {query !== "" && <p className="quiet">{labels.transcript.searched(query)}</p>}
+      {pages.length > 0 && (
+        <details className="step-details">
+          <summary>{labels.transcript.found}</summary>
+          <ul>
+            {pages.map((page) => (
+              <li key={page}>
+                <a href={page} target="_blank" rel="noreferrer noopener nofollow">
+                  {page}
+                </a>
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+    </>
+  );
 }
 
 /** The thinking of a model before its reply, closed until the reader opens it. */

@@ -60,6 +60,18 @@ it("separates thinking and attachments from text", () => {
   ]);
 });
 
+it("shows searches of the provider with a query or pages", () => {
+  const search = (query: string, sources: string[]) => ({ type: "web_search" as const, query, sources });
+  const parts = toConversation([
+    sampleLine("assistant", [search("tides", []), search("", ["https://a.example/"]), search("", []), text("High.")]),
+  ]);
+  expect(parts).toMatchObject([
+    { kind: "search", query: "tides", sources: [] },
+    { kind: "search", query: "", sources: ["https://a.example/"] },
+    { kind: "reply", text: "High." },
+  ]);
+});
+
 it("shows who an attachment is from", () => {
   const image = { type: "attachment" as const, name: "map.png", media_type: "image/png", base64_bytes: 4 };
   const parts = toConversation([

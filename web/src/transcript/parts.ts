@@ -13,6 +13,7 @@ export type Part =
   | { kind: "message"; id: string; runKey: string; at: string; text: string }
   | { kind: "reply"; id: string; runKey: string; at: string; text: string }
   | { kind: "thinking"; id: string; runKey: string; at: string; text: string }
+  | { kind: "search"; id: string; runKey: string; at: string; query: string; sources: readonly string[] }
   | {
       kind: "attachment";
       id: string;
@@ -44,6 +45,10 @@ export function toConversation(lines: readonly TranscriptLine[]): Part[] {
           break;
         case "thinking":
           parts.push({ kind: "thinking", id, runKey, at, text: block.text.trim() });
+          break;
+        case "web_search":
+          if (block.query !== "" || block.sources.length > 0)
+            parts.push({ kind: "search", id, runKey, at, query: block.query, sources: block.sources });
           break;
         case "attachment":
           parts.push({

@@ -1,4 +1,5 @@
 import { type ReactNode, useId } from "react";
+import { agentName } from "../agent/name";
 import { labels } from "../labels";
 import { agentPath, Link, runPath } from "../shell/router";
 import { previewText } from "../text/preview";
@@ -35,7 +36,7 @@ export function AttentionCard(props: AttentionCardProps) {
       <Icon name={icon} />
       <div>
         <p className="attention-title">
-          <Link to={agentPath(agentId)}>{agentId}</Link>
+          <Link to={agentPath(agentId)}>{agentName(agentId)}</Link>
           {prompt && ` · ${labels.common.quote(previewText(prompt, PROMPT_CHARS_MAX))}`} {badges}
         </p>
         <Heading id={titleId}>{headline}</Heading>

@@ -1,4 +1,4 @@
-import { useId } from "react";
+import { useId, useState } from "react";
 
 interface CheckListProps {
   label: string;
@@ -10,14 +10,17 @@ interface CheckListProps {
   options: readonly (readonly [string, string])[];
   values: readonly string[];
   onValues: (values: readonly string[]) => void;
+  /** How many values are chosen, of a long list that is closed until a person opens it. */
+  summary?: (count: number) => string;
 }
 
 /** Any number of values. */
-export function CheckList({ label, hint, error, none, options, values, onValues }: CheckListProps) {
+export function CheckList({ label, hint, error, none, options, values, onValues, summary }: CheckListProps) {
   const id = useId();
+  const [isOpen, setOpen] = useState(false);
   const toggle = (value: string) =>
     onValues(values.includes(value) ? values.filter((one) => one !== value) : [...values, value]);
-  return (
+  const list = (
     <fieldset className="checks" aria-describedby={hint || error ? id : undefined}>
       <legend>{label}</legend>
       {options.length === 0 && <p className="quiet">{none}</p>}
@@ -32,5 +35,16 @@ export function CheckList({ label, hint, error, none, options, values, onValues 
         {error ?? hint}
       </small>
     </fieldset>
+  );
+  if (!summary) return list;
+  return (
+    <details
+      className="more"
+      open={isOpen || error !== undefined}
+      onToggle={(event) => setOpen(event.currentTarget.open)}
+    >
+      <summary>{summary(values.length)}</summary>
+      {list}
+    </details>
   );
 }

@@ -1,9 +1,12 @@
 // Keeps the height of an element whose content became shorter, as long as a click could still be meant for the old one.
 import { type CSSProperties, type RefObject, useContext, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { ClockContext } from "./clock";
-import { ARMING_MS } from "./useArming";
+
+/** How long the height is kept at least, so that a person can read what replaced the content. */
+export const HELD_MS = 3_000;
 
 interface HeldHeight {
+  className: string;
   ref: RefObject<HTMLDivElement | null>;
   style: CSSProperties | undefined;
   onPointerEnter: () => void;
@@ -22,11 +25,13 @@ export function useHeldHeight(isWhole: boolean): HeldHeight {
   });
   useEffect(() => {
     setRecent(true);
-    return isWhole ? undefined : clock.after(ARMING_MS, () => setRecent(false));
+    return isWhole ? undefined : clock.after(HELD_MS, () => setRecent(false));
   }, [isWhole, clock]);
+  const isHeld = !isWhole && (isPointed || isRecent);
   return {
+    className: isHeld ? "held-height held" : "held-height",
     ref,
-    style: !isWhole && (isPointed || isRecent) ? { minHeight: height.current } : undefined,
+    style: isHeld ? { minHeight: height.current } : undefined,
     onPointerEnter: () => setPointed(true),
     onPointerLeave: () => setPointed(false),
   };

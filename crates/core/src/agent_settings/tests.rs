@@ -2,6 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::key::RunKey;
+use crate::provenance::{SourceKind, Sources};
 use crate::step::EffectClass;
 use crate::tool::{EnvironmentCapability, RiskLevel};
 
@@ -140,27 +141,29 @@ proptest! {
         all in prop::collection::btree_set("[A-C]", 0..3),
         tool in "[A-C]",
         is_external: bool,
-        own in prop::option::of(prop::sample::select(ExternalCausePolicy::ALL.to_vec())),
-        general in prop::sample::select(ExternalCausePolicy::ALL.to_vec()),
+        own in prop::option::of(prop::sample::select(ForeignTargetPolicy::ALL.to_vec())),
+        general in prop::sample::select(ForeignTargetPolicy::ALL.to_vec()),
     ) {
         let settings = AgentSettings {
             ask_tools: record.clone(),
             deny_tools: record.clone(),
-            external_causes: own,
+            foreign_targets: own,
             ..AgentSettings::with_all_categories()
         };
         let mut run = run().with_ask_tools(message.clone()).with_denied_tools(message.clone());
-        run.has_external_cause = is_external;
+        if is_external {
+            run.sources = Sources::of(SourceKind::Web, "https://a.example");
+        }
         let defaults = RuleDefaults {
             ask_tools: all.clone(),
-            external_causes: general,
+            foreign_targets: general,
             answer_channels: None,
         };
         let rules = settings.rules(&run, &defaults);
         let is_named = |sets: &[&BTreeSet<String>]| sets.iter().any(|set| set.contains(&tool));
         prop_assert_eq!(rules.asked.contains(&tool), is_named(&[&message, &record, &all]));
         prop_assert_eq!(rules.denied.contains(&tool), is_named(&[&message, &record]));
-        prop_assert_eq!(rules.external_cause_policy, is_external.then(|| own.unwrap_or(general)));
+        prop_assert_eq!(rules.foreign_targets, is_external.then(|| own.unwrap_or(general)));
     }
 }
 

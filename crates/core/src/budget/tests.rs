@@ -91,8 +91,8 @@ fn the_agents_cap_is_reported_before_the_cap_of_all() {
     };
     assert_eq!(decide(UtcDay(1), caps, spent, MicroUsd(1)), Ok(()));
     let exceeded = decide(UtcDay(1), caps, spent, MicroUsd(2)).expect_err("a cap");
-    assert_eq!((exceeded.scope, exceeded.needed), (CapScope::Agent, MicroUsd(2)));
-    assert_eq!((exceeded.spent, exceeded.reserved), (MicroUsd(9), MicroUsd(4)));
+    assert_eq!((exceeded.scope, exceeded.needed), (BudgetScope::Agent, 2));
+    assert_eq!((exceeded.used, exceeded.reserved), (9, 4));
     let lowered = Caps {
         agent: None,
         all: MicroUsd(1),
@@ -104,18 +104,17 @@ fn the_agents_cap_is_reported_before_the_cap_of_all() {
     );
     let caps = Caps { agent: None, ..caps };
     let exceeded = decide(UtcDay(1), caps, spent, MicroUsd(2)).expect_err("a cap");
-    assert_eq!(exceeded.scope, CapScope::All);
+    assert_eq!(exceeded.scope, BudgetScope::All);
 }
 
 #[test]
 fn the_reason_names_the_request_and_only_spent_money_as_spent() {
-    let exceeded = |spent: u64, reserved: u64, needed: u64| BudgetExceeded {
-        scope: CapScope::All,
-        cap: MicroUsd(5_000_000),
-        spent: MicroUsd(spent),
-        reserved: MicroUsd(reserved),
-        needed: MicroUsd(needed),
-        day: UtcDay(100),
+    let exceeded = |spent: u64, reserved: u64, needed: u64| {
+        let sum = SpendTotal {
+            settled: MicroUsd(spent - reserved),
+            reserved: MicroUsd(reserved),
+        };
+        BudgetExceeded::of_cap(BudgetScope::All, MicroUsd(5_000_000), sum, MicroUsd(needed)).on(UtcDay(100))
     };
     let large = exceeded(0, 0, 6_770_000);
     assert_eq!(
@@ -127,7 +126,7 @@ fn the_reason_names_the_request_and_only_spent_money_as_spent() {
         "it never fits"
     );
     let busy = BudgetExceeded {
-        scope: CapScope::Agent,
+        scope: BudgetScope::Agent,
         ..exceeded(4_500_000, 1_500_000, 1_000_000)
     };
     assert_eq!(
@@ -204,15 +203,17 @@ proptest! {
     #[test]
     fn no_reply_within_its_bound_costs_more_than_was_reserved(
         most in 0_u64..10_000_000, input in 0_u64..4_000_000, read in 0_u64..4_000_000, write in 0_u64..4_000_000,
-        output in 0_u64..100_000, room in 0_u64..100_000,
+        output in 0_u64..100_000, room in 0_u64..100_000, web_searches in 0_u64..9, spare in 0_u64..9,
     ) {
         let input = input.min(most);
         let read = read.min(input);
         let write = write.min(input - read);
         let usage = Usage {
-            cached_read_tokens: read, cached_write_tokens: write, ..Usage::of(input, output.min(room))
+            cached_read_tokens: read, cached_write_tokens: write, web_searches, ..Usage::of(input, output.min(room))
         };
-        prop_assert!(SONNET.cost(usage) <= SONNET.most(most, room));
+        let searches_max = web_searches + spare;
+        let usage_max = Usage { web_searches: searches_max, ..Usage::of(most, room) };
+        prop_assert!(SONNET.cost(usage) <= SONNET.most(usage_max));
     }
 
     /// The admitted requests stay under both caps for any sequence of requests.
@@ -230,4 +231,17 @@ proptest! {
         }
         prop_assert!(spent.agent.total().0 <= agent && spent.all.total().0 <= all);
     }
+}
+
+#[test]
+fn a_search_costs_its_price_beside_the_tokens() {
+    let usage = Usage::of(1_000_000, 0);
+    let searched = Usage {
+        web_searches: 2,
+        ..usage
+    };
+    assert_eq!(
+        SONNET.cost(searched).0,
+        SONNET.cost(usage).0 + 2 * WEB_SEARCH_PRICE.0
+    );
 }

@@ -2,12 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{APPROVE, BlastRadius, DENY, DecisionKind, DecisionOption, Severity, TITLE_CHARS_MAX};
+use super::{
+    APPROVE, APPROVE_HOSTS, BlastRadius, DENY, DecisionKind, DecisionOption, Severity, TITLE_CHARS_MAX,
+};
 use super::{Decision, DecisionPolicy, DecisionStatus, later};
 use crate::failure::{CUT, truncate_chars};
 use crate::id::AgentId;
 use crate::key::{DecisionId, OperationId, RunKey};
-use crate::policy::Target;
+use crate::policy::{FOREIGN_TARGET, HostScope, Target};
+use crate::provenance::Evidence;
 use crate::step::EffectClass;
 use crate::time::Millis;
 use crate::tool::CallRisk;
@@ -35,6 +38,10 @@ pub struct ApprovalRequest {
     /// erased. An approval holds only for these.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<Target>,
+    /// The untrusted text that names a target of the action; none if no such text led to the question, or once it
+    /// is erased.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<Evidence>,
     /// The possible answers.
     pub options: Vec<DecisionOption>,
     /// The safe answer; `None` if neither is clearly safer.
@@ -95,6 +102,7 @@ impl ApprovalRequest {
             input: action.input.to_owned(),
             diff: None,
             targets: Vec::new(),
+            evidence: None,
             options: options(kind),
             recommended_option_id: again.map(|_| DENY.to_owned()),
             severity,
@@ -102,6 +110,28 @@ impl ApprovalRequest {
             rule: rule.to_owned(),
             retries: again,
         }
+    }
+
+    /// Sets what the action acts on. If untrusted data may have named hosts that the operator listed for the agent,
+    /// one answer can open those hosts to the whole run.
+    #[must_use]
+    pub fn with_targets(mut self, class: EffectClass, targets: Vec<Target>) -> Self {
+        let is_listed = |target: &Target| {
+            matches!(
+                target,
+                Target::Host {
+                    scope: HostScope::Allowed,
+                    ..
+                } | Target::Path { .. }
+            )
+        };
+        let has_host = targets.iter().any(|target| matches!(target, Target::Host { .. }));
+        let is_command = class == EffectClass::Plain;
+        if self.rule == FOREIGN_TARGET && is_command && has_host && targets.iter().all(is_listed) {
+            self.options.insert(1, hosts_option());
+        }
+        self.targets = targets;
+        self
     }
 
     /// Creates the decision of a run that asks this at the given time.
@@ -141,35 +171,51 @@ impl ApprovalRequest {
 }
 
 fn options(kind: DecisionKind) -> Vec<DecisionOption> {
-    let (yes, no) = match kind {
-        DecisionKind::ToolApproval => (
-            (
+    match kind {
+        DecisionKind::ToolApproval => vec![
+            option(
+                APPROVE,
                 "Approve",
                 "The action is performed once, with exactly these arguments.",
             ),
-            (
+            option(
+                DENY,
                 "Deny",
                 "The action is not performed; the run is informed and continues.",
             ),
-        ),
-        DecisionKind::OutcomeUnknown => (
-            (
+        ],
+        DecisionKind::OutcomeUnknown => vec![
+            option(
+                APPROVE,
                 "Do it again",
                 "The action is performed again. If it already took effect, it takes effect twice.",
             ),
-            (
+            option(
+                DENY,
                 "Do not repeat it",
                 "The action is not repeated; the run is informed and continues.",
             ),
-        ),
-    };
-    let option = |id: &str, (label, description): (&str, &str)| DecisionOption {
+        ],
+    }
+}
+
+fn hosts_option() -> DecisionOption {
+    let description = "The action is performed, and until the run ends its commands reach the hosts on the agent's list \
+        without a question, also if untrusted text asks for it.";
+    option(
+        APPROVE_HOSTS,
+        "Approve, and open the hosts for this run",
+        description,
+    )
+}
+
+fn option(id: &str, label: &str, description: &str) -> DecisionOption {
+    DecisionOption {
         id: id.to_owned(),
         label: label.to_owned(),
         description: description.to_owned(),
         tradeoffs: None,
-    };
-    vec![option(APPROVE, yes), option(DENY, no)]
+    }
 }
 
 /// The risk of an action; unclassified actions get the highest.

@@ -43,7 +43,13 @@ fn reply(option: &str) -> AnswerInput {
 fn an_approval_expires_after_a_day() {
     let answered = asked(None).answer(reply(APPROVE), NOW).expect("taken");
     let until = later(NOW, APPROVAL_MS_MAX);
-    assert_eq!(answered.outcome(NOW), Some(ApprovalOutcome::Approved { until }));
+    assert_eq!(
+        answered.outcome(NOW),
+        Some(ApprovalOutcome::Approved {
+            until,
+            opens_hosts: false
+        })
+    );
     assert_eq!(answered.outcome(until), Some(ApprovalOutcome::Expired));
     assert_eq!(answered.version, 2);
 }

@@ -221,6 +221,7 @@ fn a_retry_with_a_history_has_its_own_conversation() {
     let first = message("a", 1);
     let content = first.body;
     let history = vec![EntryWrite {
+        sources: crate::provenance::Sources::none(),
         role: Role::User,
         content,
     }];

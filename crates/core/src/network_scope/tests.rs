@@ -106,6 +106,7 @@ fn ports_are_plain_numbers() {
     }
 }
 
+// Conformance: A-176
 #[test]
 fn a_bad_pattern_is_refused_with_its_field() {
     for (text, words) in [

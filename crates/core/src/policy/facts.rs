@@ -192,6 +192,27 @@ pub struct CallFacts {
     /// The shell command that the call runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<CommandFact>,
+    /// Whether the targets are what a command asks for in addition to its workspace. The command itself is judged
+    /// too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_requests: bool,
+    /// Whether the command may read files that an action with untrusted data wrote, or folders that the operator
+    /// does not trust. It is judged like a command of a run with untrusted data.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub may_read_untrusted: bool,
+    /// Whether such files are in its workspace, so that the programs of the workspace are untrusted too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_workspace_untrusted: bool,
+    /// Whether the settings of the repository that a command works in were not written by an action of a run with
+    /// untrusted data.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_repository_trusted: bool,
+    /// The URL that the call reads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// The free texts and ids in the arguments of a call without other facts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub texts: Vec<String>,
 }
 
 #[cfg(test)]

@@ -22,8 +22,8 @@ string_enum! {
         DeniedTool = "denied_tool",
         /// The run may not start runs of this agent.
         DeniedAgent = "denied_agent",
-        /// Something other than the operator caused the run.
-        ExternalCause = "external_cause",
+        /// Only untrusted data that the run has read can have named the target.
+        ForeignTarget = "foreign_target",
         /// The run may change nothing.
         ReadOnlyRun = "read_only_run",
         /// The sandbox that this machine can enforce is below the minimum of the tool.
@@ -40,6 +40,10 @@ string_enum! {
         ProtectedPath = "protected_path",
         /// The call connects to a host that is not on the list.
         UnlistedHost = "unlisted_host",
+        /// A hook requires an approval.
+        Hook = "hook",
+        /// A guardrail blocks the call.
+        Guardrail = "guardrail",
         /// No policy permits the call.
         NotPermitted = "not_permitted",
         /// The tool is registered, and no policy restricts the call.
@@ -52,14 +56,14 @@ impl RuleName {
     #[must_use]
     pub const fn category(self) -> DenialCategory {
         match self {
-            Self::UnsafeTarget | Self::InvalidFact => DenialCategory::UnsafeTarget,
+            Self::UnsafeTarget | Self::InvalidFact | Self::ForeignTarget => DenialCategory::UnsafeTarget,
             Self::SecretNotAllowed => DenialCategory::SecretUnavailable,
             Self::AskTool
             | Self::RestrictiveMode
             | Self::OutsidePath
             | Self::ProtectedPath
             | Self::UnlistedHost
-            | Self::ExternalCause
+            | Self::Hook
             | Self::UnclassifiedTool => DenialCategory::ConfirmationRequired,
             Self::PolicyError
             | Self::UnknownTool
@@ -67,6 +71,7 @@ impl RuleName {
             | Self::DeniedAgent
             | Self::ReadOnlyRun
             | Self::SandboxLevel
+            | Self::Guardrail
             | Self::NotPermitted
             | Self::RegisteredTool => DenialCategory::OutOfScope,
         }
@@ -85,7 +90,7 @@ impl RuleName {
             Self::UnknownTool => "there is no such tool",
             Self::DeniedTool => "the tool is on the list of denied tools",
             Self::DeniedAgent => "the agent may not start runs of this agent",
-            Self::ExternalCause => EXTERNAL_CAUSE_WORDS,
+            Self::ForeignTarget => FOREIGN_TARGET_WORDS,
             Self::ReadOnlyRun => "the run is read-only",
             Self::SandboxLevel => "this machine cannot enforce the sandbox that the tool needs",
             Self::UnclassifiedTool => "no risk is assigned to the tool, so it asks in every mode",
@@ -94,15 +99,17 @@ impl RuleName {
             Self::OutsidePath => "the path is outside the agent's workspace",
             Self::ProtectedPath => "the path is a protected place of the workspace",
             Self::UnlistedHost => "the host is not on the agent's list of hosts",
+            Self::Hook => "a hook requires an approval",
+            Self::Guardrail => "a guardrail of the agent blocks the call",
             Self::NotPermitted => "no policy permits the call",
             Self::RegisteredTool => "the tool is registered and no policy restricts the call",
         }
     }
 }
 
-/// Why runs with an external cause ask before commands.
-const EXTERNAL_CAUSE_WORDS: &str = "something other than you caused this run (a webhook, a watched folder or \
-                                    another agent), so it asks before each command";
+/// Why a run that has read untrusted data asks.
+const FOREIGN_TARGET_WORDS: &str = "the run has read untrusted data, and neither you nor a trusted file named what \
+                                    this call acts on";
 
 /// The code of a denial by a policy that a person wrote. The rule beside it names the policy.
 pub const DENIED_BY_POLICY: &str = "denied_by_policy";
@@ -144,6 +151,7 @@ mod tests {
         }
     }
 
+    // Conformance: L-169
     #[test]
     fn denied_paths_and_private_hosts_are_unsafe() {
         let path = |scope| Target::Path {
@@ -159,7 +167,7 @@ mod tests {
         let found = |targets: Vec<Target>| {
             let facts = CallFacts {
                 targets,
-                command: None,
+                ..CallFacts::default()
             };
             unsafe_target(&facts).is_some()
         };

@@ -3,6 +3,7 @@
 
 use crate::conversation::{Attachment, Block, TranscriptEntry};
 use crate::json::bytes_of;
+use crate::tool::{WEB_SEARCH, WEB_SEARCHES_MAX};
 
 use super::ModelRequest;
 
@@ -21,11 +22,25 @@ const PDF_BYTES_PER_TOKEN: u64 = 2;
 /// Tokens of the smallest document: one page, as text and as an image.
 const DOCUMENT_TOKENS_MIN: u64 = 6_000;
 
+/// Tokens that one search of the web adds to a request: providers count what they show of ten pages as input.
+pub const WEB_SEARCH_TOKENS: u64 = 16_000;
+
 /// Tokens that an entry, a system block or a tool costs in addition to its text.
 pub const ENTRY_TOKENS: u64 = 16;
 
 impl ModelRequest {
-    /// A high estimate of the whole request in tokens.
+    /// How often the provider may search the web for the request.
+    #[must_use]
+    pub fn web_searches_max(&self) -> u64 {
+        let is_offered = self.tools.iter().any(|tool| tool.name == WEB_SEARCH);
+        if is_offered {
+            u64::from(WEB_SEARCHES_MAX)
+        } else {
+            0
+        }
+    }
+
+    /// A high estimate of the whole request in tokens, with what the provider may find on the web for it.
     #[must_use]
     pub fn estimated_tokens(&self) -> u64 {
         let system = self
@@ -45,8 +60,9 @@ impl ModelRequest {
         // A provider that enforces the schema shows it to the model once more.
         let answer = self.answer_schema.iter();
         let answer = answer.map(|schema| framed(tokens_of(bytes_of(schema.value()))));
+        let found = self.web_searches_max().saturating_mul(WEB_SEARCH_TOKENS);
         let parts = system.chain(entries).chain(tools).chain(answer);
-        parts.fold(0, u64::saturating_add)
+        parts.fold(found, u64::saturating_add)
     }
 }
 
@@ -71,6 +87,7 @@ fn block_tokens(block: &Block) -> u64 {
         Block::ToolUse(call) => tokens_of(call.name.len() + bytes_of(&call.input)),
         Block::ToolResult { content, .. } => tokens_of(content.len()),
         Block::Thinking { text, opaque, .. } => tokens_of(text.len() + bytes_of(opaque)),
+        Block::WebSearch(search) => tokens_of(bytes_of(&search.opaque)),
         Block::Attachment(attachment) => attachment_tokens(attachment),
     }
 }
@@ -171,6 +188,9 @@ mod tests {
             freeform: None,
         });
         assert_eq!(framed.estimated_tokens(), 2 + 3 + 2 * ENTRY_TOKENS);
+        let before = framed.estimated_tokens();
+        framed.tools[0].name = WEB_SEARCH.into();
+        assert!(framed.estimated_tokens() > before + u64::from(WEB_SEARCHES_MAX) * WEB_SEARCH_TOKENS);
     }
 
     fn block() -> impl Strategy<Value = Block> {

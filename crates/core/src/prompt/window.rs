@@ -87,7 +87,11 @@ const fn is_result(block: &Block) -> bool {
 fn is_result_of(block: &Block, id: &str) -> bool {
     match block {
         Block::ToolResult { call_id, .. } => call_id == id,
-        Block::Text { .. } | Block::ToolUse(_) | Block::Thinking { .. } | Block::Attachment(_) => false,
+        Block::Text { .. }
+        | Block::ToolUse(_)
+        | Block::Thinking { .. }
+        | Block::WebSearch(_)
+        | Block::Attachment(_) => false,
     }
 }
 
@@ -136,6 +140,7 @@ fn block_bytes(block: &Block) -> usize {
         Block::ToolUse(call) => call.name.len() + bytes_of(&call.input),
         Block::ToolResult { content, .. } => content.len(),
         Block::Thinking { text, opaque, .. } => text.len() + bytes_of(opaque),
+        Block::WebSearch(search) => bytes_of(&search.opaque),
         Block::Attachment(attachment) => attachment.data.len(),
     }
 }

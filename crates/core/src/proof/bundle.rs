@@ -177,7 +177,11 @@ pub fn artifacts_in(line: &[u8]) -> BTreeSet<BlobHash> {
     let blocks: Vec<Block> = serde_json::from_slice(line).unwrap_or_default();
     let results = blocks.into_iter().filter_map(|block| match block {
         Block::ToolResult { content, .. } => serde_json::from_str::<Result>(&content).ok(),
-        Block::Text { .. } | Block::ToolUse(_) | Block::Thinking { .. } | Block::Attachment(_) => None,
+        Block::Text { .. }
+        | Block::ToolUse(_)
+        | Block::Thinking { .. }
+        | Block::WebSearch(_)
+        | Block::Attachment(_) => None,
     });
     let artifacts = results.flat_map(|result| result.artifacts);
     artifacts.map(|artifact| artifact.blob).collect()

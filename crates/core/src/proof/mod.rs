@@ -35,4 +35,9 @@ pub struct Erasure {
     pub transitions: u64,
     /// Number of deleted blobs. Blobs that are referenced elsewhere are kept.
     pub blobs: u64,
+    /// Number of removed audit entries.
+    pub audit_entries: u64,
+    /// Number of messages to the agent that were removed from the history of `wakeful chat`.
+    #[serde(default)]
+    pub chat_messages: u64,
 }

@@ -291,6 +291,8 @@ pub const fn is_machine_event(kind: EventKind) -> bool {
         | EventKind::ProviderRoundCompleted
         | EventKind::AssistantRoundRecorded
         | EventKind::PolicyDecided
+        | EventKind::GuardrailTripped
+        | EventKind::HookExecuted
         | EventKind::ConnectionRefused
         | EventKind::ToolExecuted
         | EventKind::ActionCancelled
@@ -319,11 +321,14 @@ pub const fn is_machine_event(kind: EventKind) -> bool {
 /// The blobs that an input references.
 fn blobs_of_input(input: &RunInput) -> Vec<BlobHash> {
     match input {
-        RunInput::Admitted { body, history } => {
+        RunInput::Admitted { body, history, .. } => {
             let earlier = history.iter().map(|entry| entry.content);
             std::iter::once(*body).chain(earlier).collect()
         }
-        RunInput::Replied(reply) => vec![reply.content],
+        RunInput::Replied(reply) => {
+            let originals = reply.calls.iter().filter_map(|call| call.original_input);
+            std::iter::once(reply.content).chain(originals).collect()
+        }
         RunInput::Settled { results } => results.iter().map(|result| result.content).collect(),
         RunInput::AttemptFailed { .. }
         | RunInput::Parked { .. }
@@ -347,6 +352,10 @@ fn beginning(later: RunMachine) -> RunMachine {
         cost: fresh.cost,
         unpaid: fresh.unpaid,
         answer_repairs: fresh.answer_repairs,
+        sources: fresh.sources,
+        has_acted_untrusted: fresh.has_acted_untrusted,
+        linked_reads: fresh.linked_reads,
+        tool_rates: fresh.tool_rates,
         phase: fresh.phase,
         ..later
     }

@@ -55,6 +55,29 @@ fn a_secret_that_begins_like_another_is_removed_completely() {
 }
 
 #[test]
+fn several_values_of_one_name_are_removed() {
+    let values = [("A", "former-value-1"), ("A", "current-value-2")];
+    let redactor = Redactor::of(&values);
+    assert_eq!(
+        clean(&redactor, "former-value-1 current-value-2"),
+        "[secret A] [secret A]"
+    );
+}
+
+#[test]
+fn texts_and_names_of_json_are_redacted_after_decoding() {
+    let redactor = redactor(&[("A", "s3cret/value")]);
+    let mut value: serde_json::Value =
+        serde_json::from_str(r#"{"s3cret\/value": [1, "a s3cret\/val\u0075e", "b"], "c": null}"#)
+            .expect("JSON");
+    assert_eq!(json(&mut value, &|text| redactor.text(text)), 2);
+    assert_eq!(
+        value,
+        serde_json::json!({"[secret A]": [1, "a [secret A]", "b"], "c": null})
+    );
+}
+
+#[test]
 fn each_line_of_a_key_is_removed() {
     let key = "-----BEGIN KEY-----\nMIIEvQIBADANBgkq\nhkiG9w0BAQ==\n-----END KEY-----";
     let redactor = redactor(&[("KEY", key)]);

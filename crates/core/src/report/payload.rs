@@ -8,7 +8,7 @@ mod decision;
 mod record;
 mod run;
 #[cfg(test)]
-pub(super) mod tests;
+pub(crate) mod tests;
 
 use schemars::{Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
@@ -21,9 +21,9 @@ pub use self::agent::{
 pub use self::decision::{AnswerGiven, DecisionAnswered, DecisionAsked, DecisionEscalated};
 pub use self::record::{ContentErased, DataPruned, ErasedTarget, RowsBound};
 pub use self::run::{
-    ActionCancelled, AssistantRoundRecorded, AttentionDismissed, ConnectionRefused, PolicyDecided,
-    ProviderRoundCompleted, QuarantineResolved, RunEnded, RunFault, RunParked, RunQuarantined, RunStarted,
-    RunUndone, RuntimeError, SubRunStarted, ToolExecuted,
+    ActionCancelled, AssistantRoundRecorded, AttentionDismissed, ConnectionRefused, GuardrailTripped,
+    HookExecuted, PolicyDecided, ProviderRoundCompleted, QuarantineResolved, RunEnded, RunFault, RunParked,
+    RunQuarantined, RunStarted, RunUndone, RuntimeError, SubRunStarted, ToolExecuted,
 };
 use crate::key::{Digest, OperationId, RunKey};
 
@@ -95,6 +95,10 @@ kinds! {
     AssistantRoundRecorded = "assistant_round_recorded",
     /// The policy decided on one action.
     PolicyDecided = "policy_decided",
+    /// A guardrail tripped.
+    GuardrailTripped = "guardrail",
+    /// A hook ran.
+    HookExecuted = "hook_executed",
     /// A connection of a command was refused.
     ConnectionRefused = "connection_refused",
     /// One action ended, with any result.
@@ -194,6 +198,8 @@ impl Payload {
             | Self::AssistantRoundRecorded(_)
             | Self::PolicyDecided(_)
             | Self::PolicyChanged(_)
+            | Self::GuardrailTripped(_)
+            | Self::HookExecuted(_)
             | Self::ConnectionRefused(_)
             | Self::ToolExecuted(_)
             | Self::ActionCancelled(_)
@@ -222,6 +228,8 @@ impl Payload {
             | Self::DecisionAsked(DecisionAsked { operation_id, .. })
             | Self::DecisionAnswered(DecisionAnswered { operation_id, .. })
             | Self::DecisionEscalated(DecisionEscalated { operation_id, .. }) => Some(*operation_id),
+            Self::GuardrailTripped(GuardrailTripped { operation_id, .. })
+            | Self::HookExecuted(HookExecuted { operation_id, .. }) => *operation_id,
             Self::MessageAdmitted(_)
             | Self::AgentStateChanged(_)
             | Self::WakeDecided(_)

@@ -6,6 +6,7 @@
 mod agent;
 mod category;
 mod decision;
+mod guard;
 mod notice;
 mod provenance;
 #[cfg(test)]
@@ -221,6 +222,8 @@ fn row_of_kind(kind: EventKind) -> Row {
         EventKind::ProviderRoundCompleted => (EventLevel::Trace, "Model request ended"),
         EventKind::AssistantRoundRecorded => (EventLevel::Progress, "Model round recorded"),
         EventKind::PolicyDecided => (EventLevel::Trace, "Tool use decided"),
+        EventKind::GuardrailTripped => (EventLevel::Progress, "Guardrail tripped"),
+        EventKind::HookExecuted => (EventLevel::Trace, "Hook ran"),
         EventKind::ConnectionRefused => (EventLevel::Progress, "Connection refused"),
         EventKind::ToolExecuted => (EventLevel::Trace, "Tool used"),
         EventKind::ActionCancelled => (EventLevel::Trace, "Tool call cancelled"),
@@ -259,6 +262,8 @@ fn row(payload: &Payload) -> Row {
         Payload::ProviderRoundCompleted(round) => provider_round(round),
         Payload::AssistantRoundRecorded(round) => assistant_round(round, row),
         Payload::PolicyDecided(decided) => policy_decided(decided),
+        Payload::GuardrailTripped(tripped) => guard::guardrail(tripped),
+        Payload::HookExecuted(executed) => guard::hook(executed),
         Payload::ConnectionRefused(refused) => row.with_detail(&refused.reason),
         Payload::PolicyChanged(changed) => agent::policy_changed(changed, row),
         Payload::ToolExecuted(executed) => tool_executed(executed),

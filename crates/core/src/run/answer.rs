@@ -28,6 +28,8 @@ impl Transition {
             self.entries.push(EntryWrite {
                 role: Role::User,
                 content: blob.hash(),
+                // It repeats parts of the model's answer.
+                sources: self.turn.sources_of_reply(),
             });
             self.blobs.push(blob);
             self.ask(1, 0, Vec::new());

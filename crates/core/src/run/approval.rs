@@ -74,7 +74,8 @@ impl RunMachine {
         };
         moved.decisions.push(DecisionWrite::Apply(decision_id));
         match ruling {
-            ApprovalOutcome::Approved { until } => {
+            ApprovalOutcome::Approved { until, opens_hosts } => {
+                moved.turn.has_open_hosts |= opens_hosts;
                 action.fate = ActionStatus::Waiting;
                 moved.steps.push(StepWrite::Approve(action.operation_id));
                 if let Some(question) = &mut action.question {
@@ -162,9 +163,10 @@ impl Transition {
         };
         let inquiry = ApprovalRequest {
             diff: read.diff.clone(),
-            targets: read.targets.clone(),
+            evidence: read.evidence.clone(),
             ..ApprovalRequest::new(action, approval_rule(read), read.seen.newest_unknown)
-        };
+        }
+        .with_targets(read.class, read.targets.clone());
         let question = PendingApproval {
             decision_id: inquiry.decision_id,
             asked: 1,
@@ -200,6 +202,7 @@ impl Transition {
             diff,
             targets,
             constraint,
+            evidence,
             ..
         } = restriction;
         // An approval holds only for the targets that the person saw.
@@ -229,9 +232,10 @@ impl Transition {
                 let inquiry = ApprovalRequest {
                     decision_id: DecisionId::new(&action.operation_id, asked),
                     diff: diff.clone(),
-                    targets: targets.clone(),
+                    evidence: evidence.clone(),
                     ..ApprovalRequest::new(proposed, &verdict.rule, None)
-                };
+                }
+                .with_targets(action.class, targets.clone());
                 action.fate = ActionStatus::AwaitingApproval;
                 self.steps.push(StepWrite::AwaitApproval(action.operation_id));
                 action.question = Some(PendingApproval {

@@ -10,11 +10,15 @@ use crate::budget::BudgetExceeded;
 use crate::conversation::Usage;
 use crate::decision::{ApprovalOutcome, ApprovalRequest};
 use crate::failure::ModelFailure;
+use crate::guardrail::GuardrailTrip;
 use crate::key::{ActionParts, DecisionId, OperationId, RunKey};
 use crate::policy::{PolicyVerdict, Target};
+use crate::provenance::{Evidence, SourceKind, Sources};
+use crate::rate::RateReads;
+use crate::report::payload::HookExecuted;
 use crate::step::{CallReads, ChildRun, StepResult};
 use crate::time::Millis;
-use crate::tool::{CallRisk, GateStop, QuotaReads};
+use crate::tool::{CallRisk, GateStop, QuotaReads, WEB_SEARCH};
 
 /// An input of the run machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,6 +32,12 @@ pub enum RunInput {
         /// body where it belongs.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         history: Vec<EntryWrite>,
+        /// The untrusted sources of the messages, of their causes and of what came with them.
+        #[serde(default, skip_serializing_if = "Sources::is_empty")]
+        sources: Sources,
+        /// Whether the text is the operator's own words, so that only what came with it can be untrusted.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_instruction: bool,
     },
     /// The model replied.
     Replied(ModelReply),
@@ -71,8 +81,36 @@ impl RunInput {
     /// The start of a run that continues no earlier one.
     #[must_use]
     pub const fn admitted(body: BlobHash) -> Self {
-        let history = Vec::new();
-        Self::Admitted { body, history }
+        Self::Admitted {
+            body,
+            history: Vec::new(),
+            sources: Sources::none(),
+            is_instruction: true,
+        }
+    }
+
+    /// The untrusted sources of a run's first entry. The text of an instruction is the operator's; only what came
+    /// with it can be untrusted.
+    #[must_use]
+    pub fn opening_sources(&self) -> Sources {
+        match self {
+            Self::Admitted {
+                sources,
+                is_instruction: true,
+                ..
+            } => sources.attachments(),
+            Self::Admitted { sources, .. } => sources.clone(),
+            Self::Replied(_)
+            | Self::AttemptFailed { .. }
+            | Self::Parked { .. }
+            | Self::Resumed
+            | Self::Settled { .. }
+            | Self::Started { .. }
+            | Self::Postponed
+            | Self::Cancelled
+            | Self::Decided { .. }
+            | Self::ApprovalExpired { .. } => Sources::none(),
+        }
     }
 
     /// The name under which the run log lists the input.
@@ -136,10 +174,24 @@ pub struct ModelReply {
     pub bill: AttemptCost,
     /// Requested tool calls, in order.
     pub calls: Vec<ReplyCall>,
+    /// The queries with which the provider searched the web for this reply.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub web_searches: Vec<String>,
     /// How a reply without tool calls violates the schema of the run's answer; empty if it fits or the run has
     /// no schema.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub violations: Vec<String>,
+}
+
+impl ModelReply {
+    /// The untrusted sources of the reply: what the provider found on the web.
+    #[must_use]
+    pub fn sources(&self) -> Sources {
+        match self.web_searches.is_empty() {
+            true => Sources::none(),
+            false => Sources::of(SourceKind::Web, WEB_SEARCH),
+        }
+    }
 }
 
 /// One tool call of a reply, with contents by hash.
@@ -152,6 +204,9 @@ pub struct ReplyCall {
     /// The first words of its arguments, shown to people.
     #[serde(default)]
     pub preview: String,
+    /// The arguments as the model wrote them, if a hook changed them. The reply has the changed ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub original_input: Option<BlobHash>,
 }
 
 /// What the driver loads before it applies an input. `calls` has one entry per call of a reply and is empty
@@ -173,9 +228,34 @@ pub struct InputReads {
     /// The quotas of the tools that the reply or the plan uses, with their use so far.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub quotas: BTreeMap<String, QuotaReads>,
+    /// The rates of the tools that the reply or the plan uses; none without a limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rates: Option<RateReads>,
+    /// The limit that does not cover the actions that would begin with this input. The driver tries to reserve for
+    /// all of them first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<BudgetStop>,
     /// Interjections in order. They join before the next model request; until then they stay queued.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub interjected: Vec<Interjection>,
+    /// The guardrails that the messages before the request, or the text of the reply, tripped.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub guardrails: Vec<GuardrailTrip>,
+    /// The hooks that ran since the last input.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hooks: Vec<HookExecuted>,
+    /// The untrusted sources of the transcript that the reply is based on, as far as the run does not have them.
+    #[serde(default, skip_serializing_if = "Sources::is_empty")]
+    pub sources: Sources,
+}
+
+/// How many actions the budget covers, and why not more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BudgetStop {
+    /// The number of actions that may begin, in their order.
+    pub covered: u32,
+    /// The limit that does not cover the next one.
+    pub exceeded: BudgetExceeded,
 }
 
 /// A planned action that now requires approval or is denied.
@@ -202,6 +282,12 @@ pub struct Restriction {
     /// The constraint that excludes a target now, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub constraint: Option<String>,
+    /// The guardrails that the call trips now.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub guardrails: Vec<GuardrailTrip>,
+    /// The untrusted text that names a target, for the person who decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<Evidence>,
 }
 
 /// A message that may join a run in progress.
@@ -211,4 +297,7 @@ pub struct Interjection {
     pub run_key: RunKey,
     /// The message text as a transcript entry.
     pub body: BlobHash,
+    /// The untrusted sources of what came with it.
+    #[serde(default, skip_serializing_if = "Sources::is_empty")]
+    pub sources: Sources,
 }

@@ -1,11 +1,15 @@
-//! Which planned actions begin next, and which calls the quotas of their tools deny.
+//! Which planned actions begin next, which calls the quotas of their tools deny, and which wait for budget.
 
 use std::collections::BTreeMap;
 
 use super::approval::has_approval_expired;
 use super::refusal::{Refusal, too_many_starts};
-use super::{InputReads, Transition, UnexpectedInput};
+use super::{BUDGET_EXCEEDED, InputReads, Transition, UnexpectedInput};
+use crate::budget::BudgetExceeded;
 use crate::policy::GateStage;
+use crate::rate::take_call;
+use crate::report::EventDraft;
+use crate::report::payload::RunParked;
 use crate::step::{Action, ActionStatus, EffectClass};
 use crate::time::Millis;
 use crate::tool::QuotaReads;
@@ -15,15 +19,15 @@ use crate::tool::quota::{TOOL_QUOTA_EXCEEDED, quota_reason};
 pub(super) struct QuotaUnits<'a> {
     quotas: &'a BTreeMap<String, QuotaReads>,
     taken: BTreeMap<String, u64>,
-    has_external_cause: bool,
+    is_untrusted: bool,
 }
 
 impl<'a> QuotaUnits<'a> {
-    pub(super) const fn new(reads: &'a InputReads, has_external_cause: bool) -> Self {
+    pub(super) const fn new(reads: &'a InputReads, is_untrusted: bool) -> Self {
         Self {
             quotas: &reads.quotas,
             taken: BTreeMap::new(),
-            has_external_cause,
+            is_untrusted,
         }
     }
 
@@ -37,7 +41,7 @@ impl<'a> QuotaUnits<'a> {
         let reads = self.quotas.get(tool)?;
         let taken = self.taken.entry(tool.to_owned()).or_insert(0);
         if let Some(exceeded) = reads.exceeded(*taken) {
-            let fault = exceeded.fault(tool, self.has_external_cause);
+            let fault = exceeded.fault(tool, self.is_untrusted);
             return Some(Refusal::denied(GateStage::Quota, fault));
         }
         *taken = taken.saturating_add(1);
@@ -56,7 +60,42 @@ impl Refusal {
     }
 }
 
+/// The wait of a plan for the rate of a tool.
+pub(super) struct RateDelay {
+    pub(super) tool: String,
+    pub(super) wait_ms: u64,
+}
+
 impl Transition {
+    /// Withdraws the actions whose tools were called too often within this minute, before anything is committed. The
+    /// later ones wait with the first, because the model requested them in this order. Returns the wait if no action
+    /// is left that can begin.
+    pub(super) fn delay_over_rate(
+        &mut self,
+        actions: &mut [Action],
+        reads: &InputReads,
+    ) -> Option<RateDelay> {
+        let rates = reads.rates.as_ref()?;
+        let mut delay = None;
+        let mut has_intent = false;
+        for action in actions {
+            if action.fate != ActionStatus::Intended {
+                continue;
+            }
+            if delay.is_none()
+                && let Err(wait_ms) = take_call(&mut self.turn.tool_rates, &action.tool, rates)
+            {
+                let tool = action.tool.clone();
+                delay = Some(RateDelay { tool, wait_ms });
+            }
+            match delay {
+                Some(_) => action.fate = ActionStatus::Waiting,
+                None => has_intent = true,
+            }
+        }
+        delay.filter(|_| !has_intent)
+    }
+
     /// Marks the actions that begin next, and denies those whose quota was used up since they were planned:
     /// while an approval was open, another run of the agent may have used the tool.
     pub(super) fn intend_within_quotas(
@@ -64,7 +103,7 @@ impl Transition {
         actions: &mut [Action],
         reads: &InputReads,
     ) -> Result<(), UnexpectedInput> {
-        let mut units = QuotaUnits::new(reads, self.turn.has_external_cause);
+        let mut units = QuotaUnits::new(reads, self.turn.is_untrusted());
         loop {
             intend_next(actions, reads.now);
             let mut has_denied = false;
@@ -83,6 +122,35 @@ impl Transition {
                 return Ok(());
             }
         }
+    }
+}
+
+impl Transition {
+    /// Takes back the intents that the budget does not cover. Returns the exceeded limit if none is left, so that the
+    /// run waits.
+    pub(super) fn intend_within_budget(
+        &mut self,
+        actions: &mut [Action],
+        reads: &InputReads,
+    ) -> Option<BudgetExceeded> {
+        let stop = reads.budget?;
+        let covered = usize::try_from(stop.covered).unwrap_or(usize::MAX);
+        let intended = actions
+            .iter_mut()
+            .filter(|action| action.fate == ActionStatus::Intended);
+        let mut taken_back = 0_usize;
+        for action in intended.skip(covered) {
+            action.fate = ActionStatus::Waiting;
+            taken_back = taken_back.saturating_add(1);
+        }
+        if covered > 0 || taken_back == 0 {
+            return None;
+        }
+        self.events.push(EventDraft::new(RunParked {
+            code: BUDGET_EXCEEDED.to_owned(),
+            exceeded: stop.exceeded,
+        }));
+        Some(stop.exceeded)
     }
 }
 

@@ -7,12 +7,15 @@
 
 mod answer;
 mod approval;
+mod guard;
 mod input;
 mod intent;
+mod phase;
 mod plan;
 mod refusal;
 pub mod reply;
 mod round;
+mod settlement;
 mod status;
 mod sub_run;
 #[cfg(test)]
@@ -20,29 +23,36 @@ mod tests;
 mod transition;
 mod verdict;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::blob::BlobHash;
-use crate::budget::{BudgetExceeded, MicroUsd};
+use crate::budget::MicroUsd;
 use crate::cause::Cause;
 use crate::conversation::{Role, Usage};
 use crate::failure::{FailureArtifact, FailureCategory, ModelFailure, ModelFailureKind, truncate_chars};
 use crate::json::NotCanonical;
 use crate::key::{DecisionId, OperationId, RunKey};
+use crate::provenance::{SourceKind, Sources};
+use crate::rate::ToolRates;
 use crate::report::payload::RunStarted;
 use crate::report::{EventDraft, PREVIEW_CHARS_MAX};
 use crate::retry::RetryPolicy;
-use crate::step::{Action, ActionStatus, EffectClass, model_operation};
+use crate::step::{Action, ActionStatus, model_operation};
 use crate::tool::WakeReason;
 
+use guard::observed;
+use phase::phase_name;
 use plan::Plan;
 use round::ModelRound;
 
 pub use answer::{ANSWER_NOT_VALID, ANSWER_REPAIRS_MAX};
 pub use approval::{DECISION_TIMED_OUT, DENIED_BY_PERSON};
-pub use input::{InputReads, Interjection, ModelReply, ReplyCall, Restriction, RunInput, SubRunStart};
+pub use guard::{HOOK_BLOCKED, blocked_message};
+pub use input::{
+    BudgetStop, InputReads, Interjection, ModelReply, ReplyCall, Restriction, RunInput, SubRunStart,
+};
+pub use phase::{Effect, RunOutcome, RunPhase};
 pub use round::{AttemptCost, BUDGET_EXCEEDED, ROUTE_MAX, SkippedModel, UnaffordableModel};
 pub use status::{BrakeState, RunState, RunStatus, StatusFilter, WaitingFor};
 pub use transition::{DecisionWrite, EntryWrite, StepWrite, Transition};
@@ -52,10 +62,10 @@ pub const MACHINE: &str = "turn";
 
 /// The machine version, stored with every run. It grows when an older program could no longer read a state
 /// or would continue differently from it.
-pub const MACHINE_VERSION: u32 = 1;
+pub const MACHINE_VERSION: u32 = 2;
 
 /// The oldest version whose states can be read.
-pub const MACHINE_VERSION_OLDEST: u32 = 1;
+pub const MACHINE_VERSION_OLDEST: u32 = 2;
 
 /// Returns whether this program can continue and replay runs of this machine version.
 #[must_use]
@@ -111,9 +121,21 @@ pub struct RunMachine {
     /// add more.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub ask_tools: BTreeSet<String>,
-    /// Whether something other than the operator caused it.
+    /// The untrusted sources of what it has read, including those of its causes.
+    #[serde(default, skip_serializing_if = "Sources::is_empty")]
+    pub sources: Sources,
+    /// Whether it has acted since it read untrusted data.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub has_external_cause: bool,
+    pub has_acted_untrusted: bool,
+    /// Whether a person opened the agent's listed hosts to its commands, although it has read untrusted data.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_open_hosts: bool,
+    /// How many pages of each host it read because untrusted text links to them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub linked_reads: BTreeMap<String, u32>,
+    /// The calls of each tool within a minute, if their rate is limited.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tool_rates: ToolRates,
     /// Why it was started: the origin of its own message.
     #[serde(default, skip_serializing_if = "is_user_initiated")]
     pub wake_reason: WakeReason,
@@ -140,97 +162,6 @@ pub struct RunMachine {
     #[serde(default, skip_serializing_if = "is_first")]
     pub answer_repairs: u32,
     pub phase: RunPhase,
-}
-
-/// The phase of a run. What the run waits for is part of the state, so recovery needs no guesses.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RunPhase {
-    /// A model request is in progress.
-    Modelling {
-        /// Attempt with the current model in this round, starting at 1.
-        attempt: u32,
-        /// Wait before the attempt.
-        delay_ms: u64,
-        /// Models of the route that were skipped in this round.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        missed: Vec<SkippedModel>,
-    },
-    /// The budget does not cover the next request. The run continues when it is resumed.
-    Parked {
-        /// The attempt that was not made.
-        attempt: u32,
-        /// Models of the route that were skipped in this round.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        missed: Vec<SkippedModel>,
-        /// The cap that was exceeded.
-        exceeded: BudgetExceeded,
-    },
-    /// The actions of the newest reply are being performed.
-    Acting {
-        /// The reply that requested them.
-        reply: BlobHash,
-        actions: Vec<Action>,
-        /// Wait before the next actions are intended, after a transient failure.
-        #[serde(default, skip_serializing_if = "is_at_once")]
-        delay_ms: u64,
-    },
-    Ended {
-        outcome: RunOutcome,
-        /// The reply with the final text.
-        reply: Option<BlobHash>,
-    },
-}
-
-impl RunPhase {
-    /// Returns the wait before the intended effects.
-    #[must_use]
-    pub const fn delay_ms(&self) -> u64 {
-        match self {
-            Self::Modelling { delay_ms, .. } | Self::Acting { delay_ms, .. } => *delay_ms,
-            Self::Parked { .. } | Self::Ended { .. } => 0,
-        }
-    }
-}
-
-/// How a run ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RunOutcome {
-    /// The model replied without tool calls.
-    Completed,
-    /// The run could not continue.
-    Failed(FailureArtifact),
-    /// The model still requested tools after the last permitted round.
-    OutOfRounds,
-    /// A person cancelled the run.
-    Cancelled,
-}
-
-/// An effect that the driver performs after the commit.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "effect", rename_all = "snake_case")]
-pub enum Effect {
-    /// Send a request to the model.
-    CallModel {
-        /// The id of its step.
-        operation_id: OperationId,
-        /// How many requests of this run have a recorded result.
-        request: u32,
-        /// Wait before the request.
-        delay_ms: u64,
-    },
-    /// Perform an action of the plan.
-    Act {
-        /// The id of its step.
-        operation_id: OperationId,
-        /// Its index in the reply that requested it.
-        position: usize,
-        /// The call id that the provider assigned.
-        call_id: String,
-        /// Determines what recovery does after a crash.
-        class: EffectClass,
-    },
 }
 
 /// An input that does not fit the state. A late or foreign answer is expected, so this is an error value
@@ -274,7 +205,11 @@ impl RunMachine {
             max_rounds,
             deny_tools: BTreeSet::new(),
             ask_tools: BTreeSet::new(),
-            has_external_cause: false,
+            sources: Sources::none(),
+            has_acted_untrusted: false,
+            has_open_hosts: false,
+            linked_reads: BTreeMap::new(),
+            tool_rates: ToolRates::new(),
             wake_reason: WakeReason::UserInitiated,
             is_read_only: false,
             workspace: String::new(),
@@ -309,25 +244,49 @@ impl RunMachine {
         self
     }
 
-    /// Sets the causes of the run: that of its own message first, then those of the messages it absorbs. One
-    /// external cause makes it an external run.
+    /// Sets why the run was started: the cause of its own message.
     #[must_use]
-    pub fn caused_by<'a>(mut self, causes: impl IntoIterator<Item = &'a Cause>) -> Self {
-        let mut causes = causes.into_iter().peekable();
-        if let Some(own) = causes.peek() {
-            self.wake_reason = WakeReason::of(&own.origin);
-        }
-        self.has_external_cause = causes.any(Cause::is_external);
+    pub const fn caused_by(mut self, cause: &Cause) -> Self {
+        self.wake_reason = WakeReason::of(&cause.origin);
         self
     }
 
-    /// Applies one input.
+    /// Whether it has read untrusted data.
+    #[must_use]
+    pub fn is_untrusted(&self) -> bool {
+        !self.sources.is_empty()
+    }
+
+    /// The sources of a text that comes from a call of this run: none unless the run has read untrusted data,
+    /// which the arguments may repeat.
+    #[must_use]
+    pub fn sources_of_call(&self, tool: &str) -> Sources {
+        match self.is_untrusted() {
+            true => Sources::of(SourceKind::Tool, tool),
+            false => Sources::none(),
+        }
+    }
+
+    /// The sources of a text that its model wrote.
+    pub(crate) fn sources_of_reply(&self) -> Sources {
+        match self.is_untrusted() {
+            true => Sources::of(SourceKind::Reply, ""),
+            false => Sources::none(),
+        }
+    }
+
+    /// Applies one input. What guardrails and hooks did before it is recorded first.
     pub fn apply(self, reads: &InputReads, input: RunInput) -> Result<Transition, UnexpectedInput> {
+        let input = self.phase.after_wait(input);
+        let mut moved = self.apply_input(reads, input)?;
+        moved.events.splice(0..0, observed(reads));
+        Ok(moved)
+    }
+
+    fn apply_input(self, reads: &InputReads, input: RunInput) -> Result<Transition, UnexpectedInput> {
         let phase = self.phase.clone();
         match (phase, input) {
-            (RunPhase::Modelling { attempt: 0, .. }, RunInput::Admitted { body, history }) => {
-                Ok(self.begin(body, history))
-            }
+            (RunPhase::Modelling { attempt: 0, .. }, input @ RunInput::Admitted { .. }) => self.begin(input),
             (RunPhase::Modelling { attempt: 1.., .. }, RunInput::Replied(reply)) => {
                 self.replied(&reply, reads)
             }
@@ -372,6 +331,7 @@ impl RunMachine {
                     reply,
                     actions,
                     delay_ms,
+                    ..
                 },
                 RunInput::Started { starts },
             ) => self.started(Plan { reply, actions }, delay_ms, starts),
@@ -418,14 +378,30 @@ impl RunMachine {
         }
     }
 
-    fn begin(self, body: BlobHash, history: Vec<EntryWrite>) -> Transition {
+    fn begin(self, input: RunInput) -> Result<Transition, UnexpectedInput> {
         let run = self.run_key;
+        let own = input.opening_sources();
+        let RunInput::Admitted {
+            body,
+            history,
+            sources,
+            ..
+        } = input
+        else {
+            return Err(UnexpectedInput::Reads);
+        };
+        let opening = EntryWrite {
+            role: Role::User,
+            content: body,
+            sources: own,
+        };
         let mut moved = self.unmoved();
+        for entry in &history {
+            moved.turn.sources.join(&entry.sources);
+        }
+        moved.turn.sources.join(&sources);
         moved.entries = match history.is_empty() {
-            true => vec![EntryWrite {
-                role: Role::User,
-                content: body,
-            }],
+            true => vec![opening],
             false => history,
         };
         moved.events.push(EventDraft::new(RunStarted {
@@ -434,7 +410,7 @@ impl RunMachine {
             max_rounds: moved.turn.max_rounds,
         }));
         moved.ask(1, 0, Vec::new());
-        moved
+        Ok(moved)
     }
 
     fn unmoved(self) -> Transition {
@@ -448,16 +424,6 @@ impl RunMachine {
             blobs: vec![],
             joined: vec![],
         }
-    }
-}
-
-const fn phase_name(phase: &RunPhase) -> &'static str {
-    match phase {
-        RunPhase::Modelling { attempt: 0, .. } => "not begun",
-        RunPhase::Modelling { .. } => "waiting for the model",
-        RunPhase::Parked { .. } => "parked",
-        RunPhase::Acting { .. } => "acting",
-        RunPhase::Ended { .. } => "ended",
     }
 }
 
@@ -482,11 +448,6 @@ const fn is_user_initiated(reason: &WakeReason) -> bool {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
 const fn is_first(number: &u32) -> bool {
     *number == 0
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
-const fn is_at_once(delay_ms: &u64) -> bool {
-    *delay_ms == 0
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]

@@ -8,25 +8,29 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::approval::{approval_rule, undecided};
-use super::intent::QuotaUnits;
+use super::guard::blocked_output;
+use super::intent::{QuotaUnits, RateDelay};
 use super::refusal::{Refusal, refusal};
 use super::round::first_unpaid;
+use super::settlement::wait_before_again;
 use super::{
     Effect, EntryWrite, InputReads, ModelReply, ReplyCall, RunMachine, RunOutcome, RunPhase, StepWrite,
     Transition, UnexpectedInput, is_open,
 };
 use crate::blob::BlobHash;
-use crate::conversation::{Role, Usage};
+use crate::budget::BudgetExceeded;
+use crate::conversation::Role;
 use crate::key::{ActionBase, OperationId, RunKey};
 use crate::policy::GateStage;
+use crate::provenance::Sources;
 use crate::report::EventDraft;
-use crate::report::payload::{ActionCancelled, AssistantRoundRecorded, ConnectionRefused, ToolExecuted};
-use crate::saga::{self, Saga};
+use crate::report::payload::AssistantRoundRecorded;
+use crate::saga::Saga;
 use crate::step::{
     Action, ActionStatus, CallReads, EffectClass, StepResult, StepStatus, ToolError, result_blob,
 };
 use crate::sub_run::START_RUN;
-use crate::tool::{CallEnd, CallRecord};
+use crate::tool::CallRecord;
 
 /// A model reply and the actions that it requests.
 pub(super) struct Plan {
@@ -35,6 +39,18 @@ pub(super) struct Plan {
 }
 
 impl Plan {
+    /// Returns the phase that performs the plan, or that waits for budget.
+    fn parked(self, exceeded: Option<BudgetExceeded>) -> RunPhase {
+        let Self { reply, actions } = self;
+        RunPhase::Acting {
+            reply,
+            actions,
+            delay_ms: 0,
+            delayed_tool: None,
+            exceeded,
+        }
+    }
+
     /// Returns the phase that performs the plan after a wait.
     pub(super) fn acting(self, delay_ms: u64) -> RunPhase {
         let Self { reply, actions } = self;
@@ -42,6 +58,20 @@ impl Plan {
             reply,
             actions,
             delay_ms,
+            delayed_tool: None,
+            exceeded: None,
+        }
+    }
+
+    /// Returns the phase in which the plan waits for the rate of a tool.
+    fn delayed(self, delay: RateDelay) -> RunPhase {
+        let Self { reply, actions } = self;
+        RunPhase::Acting {
+            reply,
+            actions,
+            delay_ms: delay.wait_ms,
+            delayed_tool: Some(delay.tool),
+            exceeded: None,
         }
     }
 }
@@ -57,12 +87,14 @@ impl RunMachine {
             return Err(UnexpectedInput::Reads);
         }
         let request = self.requests;
+        self.sources.join(&reads.sources);
         self.requests = self.requests.saturating_add(1);
         self.rounds = self.rounds.saturating_add(1);
         self.usage = self.usage.plus(reply.usage);
         let run = self.run_key;
         let mut moved = self.unmoved();
         let step = super::model_operation(&run, request);
+        moved.turn.sources.join(&reply.sources());
         moved.turn.cost = moved.turn.cost.plus(reply.bill.cost.unwrap_or_default());
         let attempt = match &moved.turn.phase {
             RunPhase::Modelling { attempt, missed, .. } => {
@@ -78,8 +110,13 @@ impl RunMachine {
         moved.entries.push(EntryWrite {
             role: Role::Assistant,
             content: reply.content,
+            sources: moved.turn.sources_of_reply(),
         });
         moved.show_reply(reply);
+        if let Some(trip) = blocked_output(&reads.guardrails) {
+            moved.block_reply(reply, trip)?;
+            return Ok(moved);
+        }
         if reply.calls.is_empty() {
             moved.answer(reply)?;
             return Ok(moved);
@@ -100,6 +137,9 @@ impl RunMachine {
         reads: &InputReads,
     ) -> Result<Transition, UnexpectedInput> {
         let mut moved = self.unmoved();
+        for result in &results {
+            moved.turn.sources.join(&result.sources);
+        }
         let mut unknown = BTreeSet::new();
         let mut delay_ms = 0;
         for result in results {
@@ -147,7 +187,7 @@ impl RunMachine {
             },
         )?;
         if let RunPhase::Acting { delay_ms: delay, .. } = &mut moved.turn.phase {
-            *delay = delay_ms;
+            *delay = delay_ms.max(*delay);
         }
         Ok(moved)
     }
@@ -212,7 +252,7 @@ impl Transition {
         // store, the calls earlier in this reply are counted here.
         let mut counts: BTreeMap<ActionBase, u64> = BTreeMap::new();
         let mut actions = Vec::with_capacity(calls.len());
-        let (mut starts, mut units) = (0, QuotaUnits::new(reads, self.turn.has_external_cause));
+        let (mut starts, mut units) = (0, QuotaUnits::new(reads, self.turn.is_untrusted()));
         for (position, (call, read)) in calls.iter().zip(&reads.calls).enumerate() {
             let base = call.parts.base();
             let count = counts.entry(base).or_insert(read.seen.count);
@@ -247,11 +287,10 @@ impl Transition {
             };
             self.show_verdict(operation_id, call, read, refusal.as_ref());
             let (tool, call_id) = (call.parts.tool.clone(), call.call_id.clone());
-            let (name, class) = (tool.clone(), Some(read.class));
             self.steps.push(StepWrite::Put {
                 operation_id,
-                name,
-                class,
+                name: tool.clone(),
+                class: Some(read.class),
                 base: Some(base),
                 status,
                 reason,
@@ -268,90 +307,23 @@ impl Transition {
                 question,
                 retry: read.retry,
                 failures: 0,
+                sources: self.follow(call, read, refusal.as_ref()),
             });
         }
         Ok(actions)
     }
 
-    /// Records the result of an action.
-    fn settle(&mut self, action: &mut Action, result: StepResult) {
-        let refused = result.refused.iter();
-        let refused = refused.map(|one| ConnectionRefused::new(action.operation_id, &action.tool, one));
-        self.events.extend(refused.map(EventDraft::new));
-        self.events
-            .push(EventDraft::new(ToolExecuted::new(&action.tool, &result)));
-        let end = CallEnd::performed(result.status, result.code.as_deref(), result.content);
-        self.write_end(action, result, end);
-    }
-
-    fn write_end(&mut self, action: &mut Action, result: StepResult, end: CallEnd) {
-        if action.class == EffectClass::Saga && action.fate == ActionStatus::Intended {
-            let saga = saga::saga_settlement(action.operation_id, result.code.as_deref());
-            self.steps.push(StepWrite::Saga(saga));
+    /// Counts a page that a call reads because untrusted text links to it. Returns the sources of a refused call's
+    /// result, which may repeat its arguments.
+    fn follow(&mut self, call: &ReplyCall, read: &CallReads, refusal: Option<&Refusal>) -> Sources {
+        if refusal.is_some() {
+            return self.turn.sources_of_call(&call.parts.tool);
         }
-        action.fate = ActionStatus::Settled(result.content);
-        self.steps.push(StepWrite::Settle {
-            operation_id: result.operation_id,
-            status: result.status,
-            duration_ms: result.duration_ms,
-            sandbox: result.sandbox,
-            exit_status: result.exit_status,
-            reason: result.code,
-            usage: Usage::default(),
-            attempt: None,
-            end: Some(end),
-        });
-    }
-
-    /// Schedules a retry of an action after a transient failure.
-    fn try_again(&mut self, action: &mut Action, result: &StepResult, wait_ms: u64) {
-        action.fate = ActionStatus::Waiting;
-        action.failures = action.failures.saturating_add(1);
-        self.steps.push(StepWrite::Postpone(action.operation_id));
-        self.events.push(EventDraft::new(ToolExecuted {
-            sandbox: None,
-            attempt: Some(action.failures),
-            again_in_ms: Some(wait_ms),
-            ..ToolExecuted::new(&action.tool, result)
-        }));
-    }
-
-    /// Ends an action that will not begin.
-    pub(super) fn cancel_action(
-        &mut self,
-        action: &mut Action,
-        refused: &Refusal,
-    ) -> Result<(), UnexpectedInput> {
-        let (status, fault) = (refused.status, &refused.fault);
-        let blob = result_blob(&action.call_id, true, fault.receipt(&action.tool))?;
-        let (operation_id, content, code) = (action.operation_id, blob.hash(), Some(fault.kind.clone()));
-        self.blobs.push(blob);
-        let result = StepResult {
-            operation_id,
-            status,
-            content,
-            duration_ms: 0,
-            sandbox: None,
-            exit_status: None,
-            code,
-            error: Some(fault.envelope()),
-            refused: Vec::new(),
-            again: None,
-        };
-        self.events.push(EventDraft::new(ActionCancelled {
-            operation_id,
-            tool: action.tool.clone(),
-            status,
-            duration_ms: 0,
-            code: result.code.clone(),
-            stage: Some(refused.stage),
-            category: refused.category(),
-            tool_error: result.error.clone(),
-            error: Some(fault.envelope().flat()),
-        }));
-        let code = Some(refused.reason(&action.tool));
-        self.write_end(action, StepResult { code, ..result }, refused.end(content));
-        Ok(())
+        if let Some(site) = &read.linked_site {
+            let reads = self.turn.linked_reads.entry(site.clone()).or_insert(0);
+            *reads = reads.saturating_add(1);
+        }
+        Sources::none()
     }
 
     /// Intends the next actions, or closes the round and sends the next model request.
@@ -361,8 +333,11 @@ impl Transition {
         // While an intent or a started run has no result, nothing new begins and no effect is issued twice.
         let is_idle =
             |action: &Action| !matches!(action.fate, ActionStatus::Intended | ActionStatus::Started(_));
+        let (mut delay, mut exceeded) = (None, None);
         if !reads.hold && actions.iter().all(is_idle) {
             self.intend_within_quotas(actions, reads)?;
+            delay = self.delay_over_rate(actions, reads);
+            exceeded = self.intend_within_budget(actions, reads);
             self.effects = intended(actions);
             let begins = actions
                 .iter()
@@ -377,7 +352,10 @@ impl Transition {
                 .extend(sagas.map(|action| StepWrite::Saga(Saga::intended(action.operation_id))));
         }
         if actions.iter().any(is_open) {
-            self.turn.phase = plan.acting(0);
+            self.turn.phase = match delay {
+                Some(delay) => plan.delayed(delay),
+                None => plan.parked(exceeded),
+            };
             return Ok(());
         }
         self.close_round(actions);
@@ -396,6 +374,7 @@ impl Transition {
             ActionStatus::Settled(content) => Some(EntryWrite {
                 role: Role::Tool,
                 content,
+                sources: action.sources.clone(),
             }),
             ActionStatus::Waiting
             | ActionStatus::AwaitingApproval
@@ -411,6 +390,7 @@ impl Transition {
             round: self.turn.rounds,
             text: reply.preview.clone(),
             tools: tools.collect(),
+            web_searches: reply.web_searches.clone(),
         }));
     }
 }
@@ -423,15 +403,6 @@ fn open_record(call: &ReplyCall, read: &CallReads) -> CallRecord {
         policy_version: read.verdict.policy_version.clone(),
         end: None,
     }
-}
-
-/// Returns the wait before an automatic retry of an action; none if its result is final.
-fn wait_before_again(action: &Action, result: &StepResult) -> Option<u64> {
-    let (again, policy) = (result.again?, action.retry?);
-    let may = result.status == StepStatus::Failed && action.class != EffectClass::Plain && !action.doubted;
-    let failures = action.failures.saturating_add(1);
-    may.then(|| policy.wait_ms(failures, again.after_ms, &action.operation_id.0))
-        .flatten()
 }
 
 /// Returns the effects of the actions whose intent is committed.

@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use super::{AttemptCost, ModelReply, ReplyCall, preview};
 use crate::answer_schema::AnswerSchema;
 use crate::blob::Blob;
-use crate::conversation::{Block, CALLS_PER_REPLY_MAX, REPLY_BYTES_MAX, Usage, calls_of, text_of};
+use crate::conversation::{
+    Block, CALLS_PER_REPLY_MAX, REPLY_BYTES_MAX, Usage, calls_of, searches_of, text_of,
+};
 use crate::failure::{FailureArtifact, FailureCategory, ModelFailure, ModelFailureKind};
 use crate::step::{CALL_ID_BYTES_MAX, action_parts};
 
@@ -57,6 +59,7 @@ pub fn read(
             call_id: call.call_id.clone(),
             parts,
             preview: preview(&call.input.to_string()),
+            original_input: None,
         })
     });
     let calls = parts.collect::<Result<Vec<ReplyCall>, crate::json::NotCanonical>>();
@@ -69,9 +72,30 @@ pub fn read(
         duration_ms: 0,
         bill: AttemptCost::default(),
         calls,
+        web_searches: queries_of(blocks),
         violations: Vec::new(),
     };
     Ok((reply, blob))
+}
+
+/// Maximum number of queries that are recorded of one reply; above what any provider is asked for.
+const QUERIES_MAX: usize = 32;
+
+/// Stands for queries that the provider did not report.
+const NO_QUERY: &str = "(the provider did not report the query)";
+
+/// The queries of a reply. A reply with anything that was found has at least one.
+fn queries_of(blocks: &[Block]) -> Vec<String> {
+    let queries = searches_of(blocks).map(|search| &search.query);
+    let queries: Vec<String> = queries
+        .filter(|query| !query.is_empty())
+        .take(QUERIES_MAX)
+        .map(|query| preview(query))
+        .collect();
+    match queries.is_empty() && searches_of(blocks).next().is_some() {
+        true => vec![NO_QUERY.to_owned()],
+        false => queries,
+    }
 }
 
 fn invalid(summary: &str) -> ModelFailure {
@@ -87,7 +111,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::conversation::ToolCall;
+    use crate::conversation::{ToolCall, WebSearch};
 
     fn call(id: &str) -> Block {
         Block::ToolUse(ToolCall {
@@ -132,6 +156,35 @@ mod tests {
             (blob.hash(), "hi", 2)
         );
         assert_eq!(reply.calls[0].parts, reply.calls[1].parts);
+    }
+
+    #[test]
+    fn a_reply_names_the_queries_of_its_searches() {
+        let search = |query: &str| {
+            Block::WebSearch(WebSearch {
+                provider: "p".into(),
+                query: query.into(),
+                sources: Vec::new(),
+                opaque: json!({}),
+            })
+        };
+        let queries = |blocks: &[Block]| {
+            let (reply, _) = read(blocks, Usage::default(), &json!({})).expect("good");
+            assert_eq!(reply.sources().is_empty(), reply.web_searches.is_empty());
+            reply.web_searches
+        };
+        assert_eq!(
+            queries(&[search("tides"), search(""), search("moon")]),
+            ["tides", "moon"]
+        );
+        assert_eq!(
+            queries(&[search("")]),
+            [NO_QUERY],
+            "what was found is from outside in any case"
+        );
+        assert_eq!(queries(&[call("a")]), Vec::<String>::new());
+        let many: Vec<Block> = (0..99).map(|_| search("q")).collect();
+        assert_eq!(queries(&many).len(), QUERIES_MAX);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::guard::is_block;
 use super::{ATTEMPTS_MAX, MODEL_RETRY, RunMachine, RunOutcome, RunPhase, StepWrite, Transition};
 use crate::attempt::{AttemptOutcome, AttemptRecord};
 use crate::budget::{BudgetExceeded, MicroUsd};
@@ -104,7 +105,8 @@ impl RunMachine {
         self.cost = self.cost.plus(bill.cost.unwrap_or_default());
         let next = next_attempt(attempt, &failure, &model_operation(&self.run_key, request));
         let has_fallback = usize::try_from(self.candidate).unwrap_or(usize::MAX) < self.fallbacks.len();
-        let is_last_word = failure.artifact.kind == CONTEXT_LENGTH_EXCEEDED;
+        let is_blocked = is_block(&failure);
+        let is_last_word = is_blocked || failure.artifact.kind == CONTEXT_LENGTH_EXCEEDED;
         let outcome = next.err().unwrap_or(AttemptOutcome::Retrying);
         let exceeded = bill.exceeded;
         let record = AttemptRecord {
@@ -133,7 +135,7 @@ impl RunMachine {
                 if advances {
                     moved.turn.candidate = moved.turn.candidate.saturating_add(1);
                     moved.ask(1, 0, missed);
-                } else if !moved.wait_for_money(&missed) {
+                } else if is_blocked || !moved.wait_for_money(&missed) {
                     moved.give_up(failure, attempt, &missed);
                 }
             }

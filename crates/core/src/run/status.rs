@@ -63,6 +63,8 @@ string_enum! {
         Turn = "turn",
         /// The release of a brake.
         Brake = "brake",
+        /// The rate of a tool, which was called as often as a minute allows.
+        Rate = "rate",
     }
 }
 
@@ -73,6 +75,8 @@ string_enum! {
         Open = "open",
         /// Open runs that wait for something.
         Waiting = "waiting",
+        /// Open runs that wait for budget.
+        Parked = "parked",
         Quarantined = "quarantined",
         Completed = "completed",
         Failed = "failed",
@@ -88,6 +92,7 @@ impl StatusFilter {
     pub fn selects(self, status: RunStatus, waiting: Option<WaitingFor>) -> bool {
         match self {
             Self::Waiting => status == RunStatus::Open && waiting.is_some(),
+            Self::Parked => status == RunStatus::Open && waiting == Some(WaitingFor::Budget),
             Self::Open
             | Self::Quarantined
             | Self::Completed
@@ -102,7 +107,7 @@ impl StatusFilter {
     #[must_use]
     pub fn state_of(statuses: &[Self]) -> RunState {
         let of = |status: &Self| match status {
-            Self::Open | Self::Waiting => RunState::Open,
+            Self::Open | Self::Waiting | Self::Parked => RunState::Open,
             Self::Quarantined => RunState::Quarantined,
             Self::Completed => RunState::Any,
             Self::Failed | Self::OutOfRounds | Self::Cancelled | Self::Abandoned => RunState::Unsuccessful,
@@ -130,6 +135,7 @@ impl WaitingFor {
             (RunStatus::Open, Some(WaitKind::Children), _) => Some(Self::SubRuns),
             (RunStatus::Open, Some(WaitKind::Due), _) => Some(Self::Time),
             (RunStatus::Open, Some(WaitKind::Turn), _) => Some(Self::Turn),
+            (RunStatus::Open, Some(WaitKind::Rate), _) => Some(Self::Rate),
             (RunStatus::Open, None, BrakeState::Set) => Some(Self::Brake),
             (RunStatus::Open, None, BrakeState::Released) => None,
             (_, _, _) => None,

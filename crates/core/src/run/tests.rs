@@ -3,12 +3,15 @@
 
 mod answer;
 mod approval;
+mod budget;
 mod case;
 mod generators;
 mod golden;
+mod guard;
 mod interject;
 mod properties;
 mod quota;
+mod rate;
 mod route;
 mod simulated_run;
 mod start;

@@ -8,6 +8,7 @@ use crate::blob::{Blob, BlobHash};
 use crate::conversation::{Role, Usage};
 use crate::decision::ApprovalRequest;
 use crate::key::{ActionBase, DecisionId, OperationId, RunKey};
+use crate::provenance::Sources;
 use crate::report::EventDraft;
 use crate::report::payload::{RunEnded, WakeDecided};
 use crate::saga::Saga;
@@ -79,6 +80,9 @@ pub enum DecisionWrite {
 pub struct EntryWrite {
     pub role: Role,
     pub content: BlobHash,
+    /// The untrusted sources of the content.
+    #[serde(default, skip_serializing_if = "Sources::is_empty")]
+    pub sources: Sources,
 }
 
 /// Everything that one input leads to, committed atomically.
@@ -101,10 +105,17 @@ pub struct Transition {
 impl Transition {
     /// Adds interjections after the results of the round and before the next request.
     pub(super) fn join(&mut self, interjected: &[Interjection]) {
-        for Interjection { run_key, body } in interjected {
+        for Interjection {
+            run_key,
+            body,
+            sources,
+        } in interjected
+        {
+            self.turn.sources.join(sources);
             self.entries.push(EntryWrite {
                 role: Role::User,
                 content: *body,
+                sources: sources.clone(),
             });
             self.events.push(EventDraft::new(WakeDecided {
                 absorbed_by: Some(self.turn.run_key),

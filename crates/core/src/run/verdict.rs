@@ -17,6 +17,7 @@ impl Transition {
         read: &CallReads,
         refusal: Option<&Refusal>,
     ) {
+        self.show_guardrails(operation_id, &call.parts.tool, &read.guardrails);
         let (effect, rule) = match refusal {
             None if needs_approval(read) => (PolicyEffect::Ask, read.verdict.rule.clone()),
             Some(refused) if refused.stage == GateStage::Quota => {
@@ -57,6 +58,7 @@ impl Transition {
             constraint,
             ..
         } = restriction;
+        self.show_guardrails(action.operation_id, &action.tool, &restriction.guardrails);
         let decided = PolicyDecided {
             operation_id: action.operation_id,
             tool: action.tool.clone(),

@@ -3,6 +3,7 @@
 
 use super::{AGENT_ID_PLACEHOLDER, SandboxScope};
 use crate::id::AgentId;
+use crate::protected_path::is_protected;
 
 /// The beginning of a path below the folder of the user that Wakeful runs as.
 const BELOW_USER: &str = "~/";
@@ -43,12 +44,18 @@ pub(super) fn check_inside(path: &str) -> Result<(), PathProblem> {
         );
     }
     check_parts(path)?;
-    match path.split('/').all(|part| part.is_empty() || part == ".") {
-        true => problem(
+    if path.split('/').all(|part| part.is_empty() || part == ".") {
+        return problem(
             "is the whole workspace",
             "name the protected places, such as .git/hooks",
+        );
+    }
+    match is_protected(path) {
+        true => Ok(()),
+        false => problem(
+            "is not a protected place, so it needs no exception",
+            "name a protected place, such as .git/hooks or docs/AGENTS.md",
         ),
-        false => Ok(()),
     }
 }
 
@@ -70,18 +77,25 @@ impl SandboxScope {
     /// dropped.
     #[must_use]
     pub fn resolved(&self, agent_id: &AgentId, user_folder: &str) -> Self {
-        let resolve = |path: &String| {
-            let path = path.replace(AGENT_ID_PLACEHOLDER, agent_id.as_str());
-            match path.strip_prefix(BELOW_USER) {
-                Some(_) if user_folder.is_empty() => None,
-                Some(below) => Some(format!("{}/{below}", user_folder.trim_end_matches('/'))),
-                None => Some(path),
-            }
-        };
+        let placed = self.with_paths(|path| Some(path.replace(AGENT_ID_PLACEHOLDER, agent_id.as_str())));
+        placed.below_user(user_folder)
+    }
+
+    /// The scope with the user's folder in its paths. Without one, paths below it are dropped.
+    #[must_use]
+    pub fn below_user(&self, user_folder: &str) -> Self {
+        self.with_paths(|path| match path.strip_prefix(BELOW_USER) {
+            Some(_) if user_folder.is_empty() => None,
+            Some(below) => Some(format!("{}/{below}", user_folder.trim_end_matches('/'))),
+            None => Some(path.clone()),
+        })
+    }
+
+    fn with_paths(&self, change: impl Fn(&String) -> Option<String>) -> Self {
         Self {
-            readable_paths: self.readable_paths.iter().filter_map(resolve).collect(),
-            writable_paths: self.writable_paths.iter().filter_map(resolve).collect(),
-            denied_paths: self.denied_paths.iter().filter_map(resolve).collect(),
+            readable_paths: self.readable_paths.iter().filter_map(&change).collect(),
+            writable_paths: self.writable_paths.iter().filter_map(&change).collect(),
+            denied_paths: self.denied_paths.iter().filter_map(&change).collect(),
             ..self.clone()
         }
     }
@@ -91,6 +105,7 @@ impl SandboxScope {
 mod tests {
     use super::*;
 
+    // Conformance: A-176
     #[test]
     fn a_path_that_the_sandbox_cannot_enforce_is_refused_by_name() {
         for (path, part) in [
@@ -122,7 +137,12 @@ mod tests {
         for path in ["/abs", "~/x", "../x", "", ".", ".git/*"] {
             assert!(check_inside(path).is_err(), "{path:?}");
         }
-        assert!(check_inside(".git/hooks").is_ok());
+        for path in ["foo", "src/main.rs", "vendor"] {
+            assert!(check_inside(path).is_err(), "{path:?}");
+        }
+        for path in [".git/hooks", "docs/AGENTS.md", ".vscode/tasks.json"] {
+            assert!(check_inside(path).is_ok(), "{path:?}");
+        }
     }
 
     #[test]

@@ -95,7 +95,7 @@ fn commands_and_writes_need_a_snapshot_and_reads_do_not() {
             access,
             scope: PathScope::Workspace,
         }],
-        command: None,
+        ..CallFacts::default()
     };
     let none = CallFacts::default();
     let may_write = |class, facts: &CallFacts| may_write(class, || facts.clone());

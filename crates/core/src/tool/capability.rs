@@ -56,15 +56,19 @@ pub struct AgentAccessScope {
     /// The capabilities that it has; `None` for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capabilities: Option<BTreeSet<Capability>>,
+    /// Whether the provider of its model may search the web for it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub web_search: bool,
 }
 
 impl AgentAccessScope {
-    /// Every category and every capability.
+    /// Every category, every capability, and the provider's search.
     #[must_use]
     pub fn everything() -> Self {
         Self {
             allowed_category_ids: [ALL_CATEGORIES.to_owned()].into(),
             capabilities: None,
+            web_search: true,
         }
     }
 
@@ -116,7 +120,7 @@ mod tests {
     fn a_record_without_category_needs_all_categories() {
         let work = AgentAccessScope {
             allowed_category_ids: ["work".to_owned()].into(),
-            capabilities: None,
+            ..AgentAccessScope::default()
         };
         assert!(work.allows_category(Some("work")));
         assert!(!work.allows_category(Some("home")) && !work.allows_category(None));

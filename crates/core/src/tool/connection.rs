@@ -36,16 +36,31 @@ pub struct Connection {
 /// Most refused connections of one action that are stored with its result: as many as a result lists.
 pub const REFUSED_CONNECTIONS_MAX: usize = 64;
 
-/// The refused connections in the result of a command.
+/// The hosts that a command reached, in its result. It lists as many as a result does; a command that reached
+/// more has reached some of them.
 #[must_use]
-pub fn refused_connections(receipt: &str) -> Vec<Connection> {
+pub fn reached_hosts(receipt: &str) -> Vec<String> {
+    let reached = connections(receipt).into_iter();
+    let reached = reached.filter(|connection| connection.verdict == ConnectionVerdict::Allowed);
+    reached
+        .map(|connection| format!("{}:{}", connection.host, connection.port))
+        .collect()
+}
+
+fn connections(receipt: &str) -> Vec<Connection> {
     #[derive(Deserialize)]
     struct Receipt {
         #[serde(default)]
         connections: Vec<Connection>,
     }
     let found = serde_json::from_str::<Receipt>(receipt).map(|receipt| receipt.connections);
-    let mut found = found.unwrap_or_default();
+    found.unwrap_or_default()
+}
+
+/// The refused connections in the result of a command.
+#[must_use]
+pub fn refused_connections(receipt: &str) -> Vec<Connection> {
+    let mut found = connections(receipt);
     found.retain(|connection| connection.verdict == ConnectionVerdict::Refused);
     found.truncate(REFUSED_CONNECTIONS_MAX);
     found

@@ -3,8 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{AgentAccessScope, ToolContract, WakeReason};
+use super::{AgentAccessScope, ToolContract, WEB_SEARCH, WakeReason};
+use crate::need_to_know::{OVERSHARED, Overshared};
 use crate::policy::{DenialCategory, GateStage};
+use crate::run::HOOK_BLOCKED;
 use crate::step::ToolError;
 
 /// The code of a call that is outside the agent's scope.
@@ -18,6 +20,9 @@ pub const MISSING_CAPABILITY: &str = "missing_capability";
 
 /// The code of a call whose tool may not be used for the reason of the run.
 pub const WAKE_REASON: &str = "wake_reason";
+
+/// The code of a search by the provider for an agent that has it turned off.
+pub const WEB_SEARCH_OFF: &str = "web_search_off";
 
 /// A call to check.
 #[derive(Debug, Clone, Copy)]
@@ -54,6 +59,32 @@ impl GateStop {
         }
     }
 
+    /// An argument of the call may not be given to its tool.
+    #[must_use]
+    pub fn overshared(overshared: &Overshared) -> Self {
+        Self {
+            category: DenialCategory::OversharedPayloadBlocked,
+            ..Self::new(
+                GateStage::Scope,
+                OVERSHARED,
+                overshared.to_string(),
+                "leave the argument out, or ask a person",
+            )
+        }
+    }
+
+    /// The stop of a call that a hook blocks.
+    #[must_use]
+    pub fn of_hook(reason: &str) -> Self {
+        let message = format!("a hook of the operator blocks this call: {reason}");
+        Self::new(
+            GateStage::Hooks,
+            HOOK_BLOCKED,
+            message,
+            "use another way, or ask a person",
+        )
+    }
+
     /// The error for the model.
     #[must_use]
     pub fn fault(&self) -> ToolError {
@@ -86,6 +117,11 @@ pub fn check(query: GateQuery<'_>) -> Result<(), GateStop> {
             message,
             "ask a person, or do without this tool",
         );
+    }
+    if contract.name == WEB_SEARCH && !query.access.web_search {
+        let message = "the provider's search of the web is off for this agent".to_owned();
+        let hint = "a person turns it on: wakeful agent set NAME --web-search on";
+        return scope(WEB_SEARCH_OFF, message, hint);
     }
     if !contract.allowed_wake_reasons.contains(&query.wake_reason) {
         let (tool, reason) = (&contract.name, query.wake_reason);
@@ -145,6 +181,26 @@ mod tests {
         assert_eq!(judge(profile(&[AgentCapability::TaskWrite])), None);
         let denied = judge(profile(&[AgentCapability::TaskRead]));
         assert_eq!(denied.as_deref(), Some(MISSING_CAPABILITY));
+    }
+
+    #[test]
+    fn a_search_by_the_provider_needs_the_setting() {
+        let judge = |web_search, tool| {
+            let contract = ToolContract::open(tool, EffectClass::Idempotent, RiskLevel::Low);
+            let access = AgentAccessScope {
+                web_search,
+                ..AgentAccessScope::everything()
+            };
+            let query = GateQuery {
+                contract: Some(&contract),
+                access: &access,
+                wake_reason: WakeReason::Timer,
+            };
+            check(query).err().map(|stop| stop.code)
+        };
+        assert_eq!(judge(true, WEB_SEARCH), None);
+        assert_eq!(judge(false, WEB_SEARCH).as_deref(), Some(WEB_SEARCH_OFF));
+        assert_eq!(judge(false, "WebFetch"), None);
     }
 
     // Conformance: L-121

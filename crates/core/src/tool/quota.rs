@@ -87,12 +87,12 @@ impl QuotaReads {
 }
 
 impl QuotaExceeded {
-    /// The error for the model. In a run with an external cause it names no number, because the text may reach
-    /// the person or program that caused the run.
+    /// The error for the model. In a run with untrusted data it names no number, because the text may
+    /// reach the person or program that the data came from.
     #[must_use]
-    pub fn fault(self, tool: &str, has_external_cause: bool) -> ToolError {
+    pub fn fault(self, tool: &str, is_untrusted: bool) -> ToolError {
         let Self { max, period } = self;
-        let message = if has_external_cause {
+        let message = if is_untrusted {
             format!("the quota of {tool} is used up")
         } else {
             format!("the quota of {tool} is used up: at most {max} uses {period}")

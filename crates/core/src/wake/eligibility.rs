@@ -3,7 +3,6 @@
 
 use super::wait::{Suspension, Wait, is_set_back};
 use super::{AgentControl, Gate, InteractionMode, Lifecycle, Refusal};
-use crate::budget::MicroUsd;
 use crate::cause::{Cause, DEPTH_MAX, MessageOrigin};
 use crate::id::AgentId;
 use crate::journal::Author;
@@ -116,8 +115,8 @@ pub struct RunFacts {
     pub is_braked: bool,
     /// Whether another open run of its agent is in progress.
     pub is_other_under_way: bool,
-    /// The largest cost that the daily caps allow for a request of its agent.
-    pub room: MicroUsd,
+    /// How much of what it waits for is left: under its limit, or under the daily caps for a request of its agent.
+    pub room: u64,
 }
 
 /// What may start, with the facts that decide.
@@ -341,15 +340,16 @@ fn is_delayed(agent: &AgentAvailability, delay: Delay, now: Millis) -> bool {
 fn of_run(facts: &RunFacts, now: Millis) -> Vec<Check> {
     let is_held = facts.is_braked && !facts.is_cancel_requested;
     let waits = facts.suspension.filter(|suspension| match suspension.wait {
-        Wait::Due { until } | Wait::Decision { until: Some(until) } => {
+        Wait::Due { until } | Wait::Rate { until } | Wait::Decision { until: Some(until) } => {
             // After the clock was set back, the run is evaluated again and waits for the remaining time,
             // never longer than intended.
             until > now && !is_set_back(suspension.since, now)
         }
-        // The amount is the maximum cost of the request when the wait began. It is computed again on the
-        // next day at the latest.
-        Wait::Budget { until, needed } => {
-            needed > facts.room && until > now && !is_set_back(suspension.since, now)
+        // The amount is what the step may use at most, as it was when the wait began. It is computed again in the
+        // next period at the latest.
+        Wait::Budget { until, needed, .. } => {
+            let is_in_period = until.is_none_or(|until| until > now);
+            needed > facts.room && is_in_period && !is_set_back(suspension.since, now)
         }
         Wait::Decision { until: None } | Wait::Children => true,
         Wait::Turn => facts.is_other_under_way && !facts.is_cancel_requested,

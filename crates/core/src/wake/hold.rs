@@ -68,12 +68,10 @@ impl Hold {
     /// The open run waits for budget.
     #[must_use]
     pub fn over_budget(exceeded: &BudgetExceeded) -> Self {
-        // A request above the cap does not fit on the next day either.
-        let fits = exceeded.needed <= exceeded.cap;
         Self {
             code: WaitKind::Budget.into(),
             words: format!("its run waits: {}", exceeded.words()),
-            until: fits.then(|| exceeded.day.next().begins()),
+            until: exceeded.until.filter(|_| exceeded.fits_later()),
             hint: Some(exceeded.hint().into()),
         }
     }
@@ -176,6 +174,7 @@ pub fn holds(agent: &AgentAvailability, message: &MessageFacts, now: Millis) -> 
 mod tests {
     use super::super::{AgentControl, InteractionMode, Lifecycle};
     use super::*;
+    use crate::budget::{BudgetScope, MicroUsd, SpendTotal, UtcDay};
     use crate::key::{Digest, RunKey};
 
     fn standing() -> AgentAvailability {
@@ -258,13 +257,12 @@ mod tests {
             braked.words,
             "the brake on all agents is set since 1970-01-01T00:00:00.000Z (through cli): too loud"
         );
-        let exceeded = |needed| BudgetExceeded {
-            scope: crate::budget::CapScope::All,
-            cap: crate::budget::MicroUsd(5),
-            spent: crate::budget::MicroUsd(5),
-            reserved: crate::budget::MicroUsd(0),
-            needed: crate::budget::MicroUsd(needed),
-            day: crate::budget::UtcDay(0),
+        let exceeded = |needed| {
+            let spent = SpendTotal {
+                settled: MicroUsd(5),
+                reserved: MicroUsd(0),
+            };
+            BudgetExceeded::of_cap(BudgetScope::All, MicroUsd(5), spent, MicroUsd(needed)).on(UtcDay(0))
         };
         assert_eq!(Hold::over_budget(&exceeded(2)).until, Some(Millis(86_400_000)));
         assert_eq!(Hold::over_budget(&exceeded(6)).until, None, "it never fits");

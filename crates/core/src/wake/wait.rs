@@ -1,6 +1,6 @@
 //! Waits of an open run, as stored with the run.
 
-use crate::budget::{BudgetExceeded, MicroUsd};
+use crate::budget::{BudgetExceeded, LimitId};
 use crate::time::Millis;
 
 /// A clock correction of up to a minute ends no wait. After a larger one, waits for a time by the old clock
@@ -20,15 +20,19 @@ pub enum Wait {
     },
     /// The end of a sub-run.
     Children,
-    /// Budget of the day.
+    /// Room under a limit of the budget.
     Budget {
-        /// The beginning of the next day.
-        until: Millis,
-        /// The maximum cost of its next request.
-        needed: MicroUsd,
+        /// The end of the limit's period; none if only a person can raise the limit.
+        until: Option<Millis>,
+        /// What its next step may use at most.
+        needed: u64,
+        /// The limit; none for a daily cap on money.
+        limit: Option<LimitId>,
     },
     /// The end of another run of its agent that is in progress.
     Turn,
+    /// The end of the minute in which a tool was called as often as its rate allows.
+    Rate { until: Millis },
 }
 
 string_enum! {
@@ -43,6 +47,8 @@ string_enum! {
         Budget = "budget",
         /// The end of another run of its agent.
         Turn = "turn",
+        /// The rate of a tool.
+        Rate = "rate",
     }
 }
 
@@ -51,8 +57,9 @@ impl Wait {
     #[must_use]
     pub const fn for_budget(exceeded: &BudgetExceeded) -> Self {
         Self::Budget {
-            until: exceeded.day.next().begins(),
+            until: exceeded.until,
             needed: exceeded.needed,
+            limit: exceeded.limit,
         }
     }
 
@@ -65,6 +72,7 @@ impl Wait {
             Self::Children => WaitKind::Children,
             Self::Budget { .. } => WaitKind::Budget,
             Self::Turn => WaitKind::Turn,
+            Self::Rate { .. } => WaitKind::Rate,
         }
     }
 
@@ -72,33 +80,60 @@ impl Wait {
     #[must_use]
     pub const fn until(self) -> Option<Millis> {
         match self {
-            Self::Due { until } | Self::Budget { until, .. } => Some(until),
-            Self::Decision { until } => until,
+            Self::Due { until } | Self::Rate { until } => Some(until),
+            Self::Decision { until } | Self::Budget { until, .. } => until,
             Self::Children | Self::Turn => None,
         }
     }
 
     /// Returns the stored amount that the budget must cover; none for other waits.
     #[must_use]
-    pub const fn needed(self) -> Option<MicroUsd> {
+    pub const fn needed(self) -> Option<u64> {
         match self {
             Self::Budget { needed, .. } => Some(needed),
-            Self::Due { .. } | Self::Decision { .. } | Self::Children | Self::Turn => None,
+            Self::Due { .. } | Self::Decision { .. } | Self::Children | Self::Turn | Self::Rate { .. } => {
+                None
+            }
         }
     }
 
-    /// Creates a wait from its stored kind, time and amount; none if they do not fit together.
+    /// Returns the stored limit that must have room; none for other waits and for a daily cap.
     #[must_use]
-    pub const fn new(kind: WaitKind, until: Option<Millis>, needed: Option<MicroUsd>) -> Option<Self> {
-        match (kind, until, needed) {
-            (WaitKind::Due, Some(until), None) => Some(Self::Due { until }),
-            (WaitKind::Decision, until, None) => Some(Self::Decision { until }),
-            (WaitKind::Children, None, None) => Some(Self::Children),
-            (WaitKind::Budget, Some(until), Some(needed)) => Some(Self::Budget { until, needed }),
-            (WaitKind::Turn, None, None) => Some(Self::Turn),
-            (_, _, _) => None,
+    pub const fn limit(self) -> Option<LimitId> {
+        match self {
+            Self::Budget { limit, .. } => limit,
+            Self::Due { .. } | Self::Decision { .. } | Self::Children | Self::Turn | Self::Rate { .. } => {
+                None
+            }
         }
     }
+
+    /// Creates a wait from its stored kind and details; none if they do not fit together.
+    #[must_use]
+    pub const fn new(kind: WaitKind, stored: StoredWait) -> Option<Self> {
+        let StoredWait { until, needed, limit } = stored;
+        match (kind, until, needed, limit) {
+            (WaitKind::Due, Some(until), None, None) => Some(Self::Due { until }),
+            (WaitKind::Decision, until, None, None) => Some(Self::Decision { until }),
+            (WaitKind::Children, None, None, None) => Some(Self::Children),
+            (WaitKind::Budget, Some(_), Some(needed), None) => Some(Self::Budget { until, needed, limit }),
+            (WaitKind::Budget, until, Some(needed), Some(_)) => Some(Self::Budget { until, needed, limit }),
+            (WaitKind::Turn, None, None, None) => Some(Self::Turn),
+            (WaitKind::Rate, Some(until), None, None) => Some(Self::Rate { until }),
+            (_, _, _, _) => None,
+        }
+    }
+}
+
+/// The stored details of a wait.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct StoredWait {
+    /// When it ends by itself.
+    pub until: Option<Millis>,
+    /// What the budget must cover.
+    pub needed: Option<u64>,
+    /// The limit that must have room.
+    pub limit: Option<LimitId>,
 }
 
 /// A wait and its beginning. Both come from one clock reading; otherwise a clock change between two
@@ -118,33 +153,42 @@ pub const fn is_set_back(taken: Millis, now: Millis) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::key::Digest;
 
     #[test]
     fn every_wait_is_read_back_and_invalid_combinations_are_refused() {
-        let (at, amount) = (Millis(7), MicroUsd(5));
+        let (at, limit) = (Millis(7), LimitId(Digest::ZERO));
+        let budget = |until, limit| Wait::Budget {
+            until,
+            needed: 5,
+            limit,
+        };
         let waits = [
             Wait::Due { until: at },
             Wait::Decision { until: Some(at) },
             Wait::Decision { until: None },
             Wait::Children,
-            Wait::Budget {
-                until: at,
-                needed: amount,
-            },
+            budget(Some(at), None),
+            budget(Some(at), Some(limit)),
+            budget(None, Some(limit)),
             Wait::Turn,
+            Wait::Rate { until: at },
         ];
+        let stored = |until, needed, limit| StoredWait { until, needed, limit };
         for wait in waits {
-            assert_eq!(Wait::new(wait.kind(), wait.until(), wait.needed()), Some(wait));
+            let stored = stored(wait.until(), wait.needed(), wait.limit());
+            assert_eq!(Wait::new(wait.kind(), stored), Some(wait));
         }
-        for (kind, until, needed) in [
-            (WaitKind::Due, None, None),
-            (WaitKind::Due, Some(at), Some(amount)),
-            (WaitKind::Turn, Some(at), None),
-            (WaitKind::Children, Some(at), None),
-            (WaitKind::Budget, Some(at), None),
-            (WaitKind::Budget, None, Some(amount)),
+        for (kind, stored) in [
+            (WaitKind::Due, StoredWait::default()),
+            (WaitKind::Rate, StoredWait::default()),
+            (WaitKind::Due, stored(Some(at), Some(5), None)),
+            (WaitKind::Turn, stored(Some(at), None, None)),
+            (WaitKind::Children, stored(None, None, Some(limit))),
+            (WaitKind::Budget, stored(Some(at), None, None)),
+            (WaitKind::Budget, stored(None, Some(5), None)),
         ] {
-            assert_eq!(Wait::new(kind, until, needed), None, "{kind}");
+            assert_eq!(Wait::new(kind, stored), None, "{kind}");
         }
     }
 }

@@ -206,13 +206,13 @@ impl HostedModel {
     }
 }
 
-/// Returns the same request without thoughts.
+/// Returns the same request without thoughts, and without searches, which belong to thoughts.
 fn without_thinking(request: &ModelRequest) -> ModelRequest {
     let mut bare = request.clone();
     for entry in &mut bare.entries {
         entry
             .blocks
-            .retain(|block| !matches!(block, Block::Thinking { .. }));
+            .retain(|block| !matches!(block, Block::Thinking { .. } | Block::WebSearch(_)));
     }
     bare
 }

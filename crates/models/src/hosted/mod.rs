@@ -16,7 +16,7 @@ mod webhook;
 
 use reqwest::Url;
 use wakeful_core::budget::{Price, PriceBasis};
-use wakeful_core::conversation::Block;
+use wakeful_core::conversation::{Block, WebSearch};
 use wakeful_core::failure::ModelFailure;
 use wakeful_core::inference::{DataBoundary, ModelProfile, SecretStatus};
 use wakeful_core::prompt::ModelRequest;
@@ -250,7 +250,7 @@ impl HostedModel {
             ResponseForm::Stream => self.listen(&mut response, request.request, &audience).await?,
         };
         for block in &mut heard.answer.blocks {
-            if let Block::Thinking { provider, .. } = block {
+            if let Block::Thinking { provider, .. } | Block::WebSearch(WebSearch { provider, .. }) = block {
                 provider.clone_from(&self.shape.thinking_scope);
             }
         }
@@ -353,6 +353,7 @@ impl Model for HostedModel {
             boundary: boundary(&self.endpoint, self.credential.as_ref()),
             price: self.price,
             output_tokens_max: self.output_tokens_max,
+            searches_web: self.shape.web_search,
             secret: match self.credential {
                 Some(_) => SecretStatus::Available,
                 None => SecretStatus::NotNeeded,

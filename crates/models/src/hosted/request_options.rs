@@ -8,7 +8,7 @@ use wakeful_core::schema::SchemaMode;
 use super::HostedModelError;
 use crate::provider::{API_VERSION_HEADER, API_VERSIONS, KeyHeader, Provider};
 use crate::thinking::{Thinking, ThinkingRequest};
-use crate::wire::{Lowering, ProviderPromptCapability, ProviderThread, sees_images};
+use crate::wire::{Lowering, ProviderPromptCapability, ProviderThread, is_known_to_search, sees_images};
 
 /// The beta header that lets Anthropic clear old tool results.
 const CONTEXT_MANAGEMENT: (&str, &str) = ("anthropic-beta", "context-management-2025-06-27");
@@ -41,6 +41,9 @@ pub struct RequestOptions<'a> {
     pub freeform_tools: Option<bool>,
     /// Whether the models accept images; if unset, the model's name decides.
     pub images: Option<bool>,
+    /// Whether the provider searches the web for its models; if unset, only providers at their own server that
+    /// are known to. Chat Completions has no search beside functions.
+    pub web_search: Option<bool>,
 }
 
 /// Validated request options.
@@ -55,6 +58,8 @@ pub(super) struct CheckedRequestOptions {
     schema: SchemaMode,
     freeform: bool,
     images: bool,
+    /// Whether the provider searches the web.
+    pub(super) web_search: bool,
     uses: Vec<ProviderPromptCapability>,
     /// The headers besides the key.
     pub(super) headers: Vec<(&'static str, &'static str)>,
@@ -125,6 +130,10 @@ impl CheckedRequestOptions {
                     .freeform_tools
                     .unwrap_or_else(|| own_server && model.starts_with(FREEFORM_MODELS)),
             images: shape.images.unwrap_or_else(|| sees_images(model)),
+            web_search: provider != Provider::OpenAiChat
+                && shape
+                    .web_search
+                    .unwrap_or_else(|| own_server && is_known_to_search(provider, model)),
             uses,
             headers,
             thoughtless: Arc::default(),
@@ -143,6 +152,7 @@ impl CheckedRequestOptions {
             uses: &self.uses,
             freeform: self.freeform,
             images: self.images,
+            web_search: self.web_search,
             sealed_thoughts: !self.thoughtless.load(Ordering::Relaxed),
             thread,
         }

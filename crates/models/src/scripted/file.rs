@@ -299,6 +299,7 @@ fn usage(shape: Option<UsageShape>) -> Usage {
         cached_read_tokens: shape.cached_read_tokens,
         cached_write_tokens: shape.cached_write_tokens,
         reasoning_tokens: shape.reasoning_tokens,
+        web_searches: 0,
     };
     shape.map(counted).unwrap_or_default()
 }

@@ -72,7 +72,11 @@ fn answer(blocks: &[Block], usage: Usage) -> Vec<(&'static str, Value)> {
     let (text, calls) = (text_of(blocks), calls_of(blocks));
     let thoughts = blocks.iter().filter_map(|block| match block {
         Block::Thinking { text, .. } => Some(text.as_str()),
-        Block::Text { .. } | Block::ToolUse(_) | Block::ToolResult { .. } | Block::Attachment(_) => None,
+        Block::Text { .. }
+        | Block::ToolUse(_)
+        | Block::ToolResult { .. }
+        | Block::WebSearch(_)
+        | Block::Attachment(_) => None,
     });
     let thinking = thoughts.collect::<Vec<_>>().join("\n");
     let mut members = Vec::new();

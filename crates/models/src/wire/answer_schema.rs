@@ -8,6 +8,7 @@ use wakeful_core::answer_schema::{EnforcedSchema, enforced};
 use wakeful_core::prompt::ModelRequest;
 
 use super::Lowering;
+use super::web_search::uses_max;
 use crate::provider::Provider;
 
 /// The name of the schema. Some formats require one.
@@ -92,7 +93,8 @@ pub(super) fn enforced_by(lowering: &Lowering<'_>, request: &ModelRequest) -> Op
         Provider::OpenAi | Provider::OpenAiChat => true,
         // Its server documents no schemas.
         Provider::OpenAiCodex => false,
-        Provider::Anthropic => !schema.is_recursive,
+        // Replies with searches have citations, which the provider does not combine with schemas.
+        Provider::Anthropic => !schema.is_recursive && uses_max(lowering, request).is_none(),
         Provider::Gemini => request.tools.is_empty() || lowering.model.starts_with(SCHEMA_AND_TOOLS),
     };
     accepts.then_some(schema)

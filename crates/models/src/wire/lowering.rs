@@ -77,6 +77,8 @@ pub(crate) struct Lowering<'a> {
     pub(crate) freeform: bool,
     /// Whether the model accepts images.
     pub(crate) images: bool,
+    /// Whether the provider searches the web for the model. Otherwise the tool is left out.
+    pub(crate) web_search: bool,
     /// Which part of the conversation the provider stores.
     pub(crate) thread: ProviderThread<'a>,
 }
@@ -137,7 +139,11 @@ pub fn clearable(entries: &[TranscriptEntry]) -> Clearable {
     let blocks = entries.iter().flat_map(|entry| &entry.blocks);
     let sizes = blocks.filter_map(|block| match block {
         Block::ToolResult { content, .. } => Some(content.len()),
-        Block::Text { .. } | Block::ToolUse(_) | Block::Thinking { .. } | Block::Attachment(_) => None,
+        Block::Text { .. }
+        | Block::ToolUse(_)
+        | Block::Thinking { .. }
+        | Block::WebSearch(_)
+        | Block::Attachment(_) => None,
     });
     let sizes: Vec<usize> = sizes.collect();
     let old = sizes.len().saturating_sub(TOOL_RESULTS_KEPT);

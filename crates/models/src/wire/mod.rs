@@ -14,6 +14,7 @@ mod lowering;
 mod responses;
 #[cfg(test)]
 mod tests;
+mod web_search;
 
 use std::borrow::Cow;
 
@@ -30,6 +31,7 @@ pub(crate) use attachment::sees_images;
 pub(crate) use error_body::ProviderErrorBody;
 pub use lowering::{Clearable, ProviderPromptCapability, TOOL_RESULTS_KEPT, clearable};
 pub(crate) use lowering::{Lowering, ProviderThread};
+pub(crate) use web_search::is_known_to_search;
 
 use crate::provider::Provider;
 
@@ -225,14 +227,15 @@ impl<'a> From<&'a Block> for SentBlock<'a> {
 
 /// Returns the blocks of an entry that are sent to this provider. Images of a tool result are with the result.
 ///
-/// Blank text is left out, because providers refuse it. Thoughts are sent only to the server that produced
-/// them; no other server can read their record, even one with the same format. Thoughts at the end of an
+/// Blank text is left out, because providers refuse it. Thoughts and searches are sent only to the server that
+/// produced them; no other server can read their record, even one with the same format. Thoughts at the end of an
 /// entry, which remain when all later blocks were left out, are removed because providers refuse them.
 /// Gemini accepts them.
 fn sent<'a>(lowering: &Lowering<'_>, entry: &'a TranscriptEntry) -> Vec<SentBlock<'a>> {
     let blocks = entry.blocks.iter().filter(|block| match block {
         Block::Text { text } => !text.trim().is_empty(),
         Block::ToolUse(_) | Block::ToolResult { .. } | Block::Attachment(_) => true,
+        Block::WebSearch(search) => search.provider == lowering.thinking_scope && !search.opaque.is_null(),
         Block::Thinking { provider, opaque, .. } => provider == lowering.thinking_scope && !opaque.is_null(),
     });
     let mut sent: Vec<SentBlock<'a>> = Vec::new();

@@ -7,6 +7,7 @@ mod cache;
 mod freeform;
 mod request;
 mod thinking;
+mod web_search;
 
 use serde_json::{Value, json};
 use wakeful_core::conversation::{Block, Role, ToolCall, ToolSpec, TranscriptEntry};
@@ -35,6 +36,7 @@ pub(super) fn lowering(provider: Provider) -> Lowering<'static> {
         sealed_thoughts: true,
         freeform: false,
         images: true,
+        web_search: false,
         thread: ProviderThread::NotKept,
     }
 }

@@ -48,7 +48,11 @@ async fn a_key_is_redacted_in_thoughts_names_and_fields() {
     assert!(!format!("{blocks:?}").contains(KEY), "{blocks:?}");
     let records = blocks.iter().filter_map(|block| match block {
         Block::Thinking { text, opaque, .. } => Some((text.as_str(), opaque.is_null())),
-        Block::Text { .. } | Block::ToolUse(_) | Block::ToolResult { .. } | Block::Attachment(_) => None,
+        Block::Text { .. }
+        | Block::ToolUse(_)
+        | Block::ToolResult { .. }
+        | Block::WebSearch(_)
+        | Block::Attachment(_) => None,
     });
     // The provider would refuse a modified record, so the thought is not sent back.
     assert_eq!(

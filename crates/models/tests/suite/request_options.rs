@@ -1,12 +1,14 @@
 //! Tests of request options as they arrive at the server.
 
 use serde_json::{Value, json};
+use wakeful_core::conversation::{Role, ToolSpec, TranscriptEntry};
+use wakeful_core::tool::WEB_SEARCH;
 use wakeful_models::{
     Credential, HostedModel, HostedModelError, HostedOptions, KeyHeader, Provider, RequestOptions,
 };
 use wakeful_ports::model::{Model as _, NoDeltaSink};
 
-use super::fake_provider::{FakeProvider, KEY, ReceivedRequest, request, shaped};
+use super::fake_provider::{FakeProvider, FakeReply, KEY, ReceivedRequest, request, response, shaped};
 use super::response::events;
 
 async fn asked(provider: Provider, shape: RequestOptions<'_>) -> ReceivedRequest {
@@ -114,4 +116,51 @@ async fn compatible_servers_receive_a_prompt_cache_key_only_when_enabled() {
         key(asked(Provider::OpenAi, RequestOptions::default()).await).as_deref(),
         Some("k")
     );
+}
+
+#[tokio::test]
+async fn a_search_is_kept_for_the_server_that_performed_it() {
+    let reply = json!({"stop_reason": "end_turn", "usage": {"input_tokens": 9, "output_tokens": 5,
+        "server_tool_use": {"web_search_requests": 1}}, "content": [
+        {"type": "server_tool_use", "id": "srv1", "name": "web_search", "input": {"query": "tides"}},
+        {"type": "web_search_tool_result", "tool_use_id": "srv1", "content": []},
+        {"type": "text", "text": "High."}]});
+    let whole = || {
+        FakeReply::Bytes(response(
+            200,
+            &[("content-type", "application/json")],
+            &reply.to_string(),
+        ))
+    };
+    let fake = FakeProvider::series([whole(), whole()]).await;
+    let searching = RequestOptions {
+        web_search: Some(true),
+        ..RequestOptions::default()
+    };
+    let model = shaped(Provider::Anthropic, &fake.url, searching);
+    assert!(model.profile("any").searches_web);
+    let unset = shaped(Provider::Anthropic, &fake.url, RequestOptions::default());
+    assert!(
+        !unset.profile("any").searches_web,
+        "another server may not know the tool"
+    );
+    let mut request = request(Provider::Anthropic);
+    request.tools.push(ToolSpec {
+        name: WEB_SEARCH.to_owned(),
+        ..request.tools[0].clone()
+    });
+    let answer = model
+        .call(request.clone(), &NoDeltaSink)
+        .await
+        .expect("an answer");
+    assert_eq!(answer.usage.web_searches, 1);
+    request.entries.push(TranscriptEntry {
+        role: Role::Assistant,
+        blocks: answer.blocks,
+    });
+    model.call(request, &NoDeltaSink).await.expect("an answer");
+    let asked = fake.asked();
+    assert_eq!(asked[0].body["tools"][1]["type"], "web_search_20250305");
+    assert_eq!(asked[1].body["messages"][1]["content"][0], reply["content"][0]);
+    assert_eq!(asked[1].body["messages"][1]["content"][1], reply["content"][1]);
 }

@@ -67,6 +67,7 @@ fn imported(allow: &[&str], ask: &[&str], deny: &[&str]) -> (String, Vec<String>
     let paths = ImportPaths {
         user_home: "/home/me".to_owned(),
         project: "/ws".to_owned(),
+        file: "settings.json".to_owned(),
     };
     let done = import(&lists, &paths, &registry().registered).expect("an import");
     let refused = done.refused.into_iter().map(|(entry, _)| entry).collect();
@@ -104,6 +105,52 @@ fn imported_lists_match_what_their_entries_name() {
     ] {
         assert_eq!(effect(call.clone()), expected, "{call:?}");
     }
+}
+
+#[test]
+fn an_imported_folder_is_matched_itself_with_what_is_in_it() {
+    let (text, _) = imported(&[], &[], &["Read(./secrets/**)"]);
+    let (_home, engine) = with_policies(&text);
+    let effect = |path: &str| Call::read(path, PathScope::Workspace).judged(&engine).0;
+    assert_eq!(effect("/ws/secrets"), PolicyEffect::Deny);
+    assert_eq!(effect("/ws/secrets/a/b"), PolicyEffect::Deny);
+    assert_eq!(effect("/ws/secrets2"), PolicyEffect::Permit);
+}
+
+#[test]
+fn an_import_says_what_its_policies_do_not_cover() {
+    let paths = ImportPaths {
+        user_home: "/home/me".to_owned(),
+        project: "/ws".to_owned(),
+        file: "settings.json".to_owned(),
+    };
+    let notes = |entry: &str| {
+        let lists = PermissionLists {
+            deny: vec![entry.to_owned()],
+            ..PermissionLists::default()
+        };
+        import(&lists, &paths, &registry().registered)
+            .expect("an import")
+            .notes
+    };
+    assert!(
+        notes("Read(./.env)")
+            .iter()
+            .any(|note| note.contains("--deny-path"))
+    );
+    assert!(
+        notes("Bash(curl:*)")
+            .iter()
+            .any(|note| note.contains("`true; curl x`"))
+    );
+    assert_eq!(notes("WebFetch(domain:a.example)"), Vec::<String>::new());
+}
+
+#[test]
+fn an_imported_question_names_its_file_and_entry() {
+    let (text, _) = imported(&[], &["Bash(git push:*)"], &[]);
+    let reason = "imported from settings.json: Bash(git push:*)";
+    assert!(text.contains(&format!("@ask(\"{reason}\")")), "{text}");
 }
 
 #[test]

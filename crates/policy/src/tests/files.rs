@@ -1,7 +1,7 @@
 //! Policy files that change, break and vanish.
 
 use wakeful_core::id::AgentId;
-use wakeful_core::policy::{ActionRules, PolicyEffect, RuleName};
+use wakeful_core::policy::{ActionRules, PathScope, PolicyEffect, RuleName};
 use wakeful_ports::policy::Policy as _;
 
 use super::{Call, names, registry, write_policies};
@@ -59,6 +59,35 @@ fn a_changed_policy_applies_to_the_next_call() {
 }
 
 #[test]
+fn the_next_process_finds_the_last_valid_version() {
+    let (home, engine) = home();
+    engine.folders().expect("folders").keep_last_valid();
+    write_policies(home.path(), NO_COMMANDS);
+    assert_eq!(effect(&engine), PolicyEffect::Deny);
+    write_policies(home.path(), "permit(");
+    let next = || PolicyEngine::following(home.path().to_owned(), registry()).expect("an engine");
+    let judged = Call::command("ls").judged(&next());
+    assert_eq!(judged, (PolicyEffect::Deny, "main.cedar#1".to_owned()));
+    let judged = Call::read("/ws/a", PathScope::Workspace).judged(&next());
+    assert_eq!(
+        judged.0,
+        PolicyEffect::Permit,
+        "only the policy of the file applies"
+    );
+    assert!(
+        problems(&next())
+            .first()
+            .is_some_and(|problem| problem.starts_with("main.cedar, line 1"))
+    );
+    // A deleted file has no last version.
+    std::fs::remove_file(home.path().join("policy/main.cedar")).expect("removed");
+    assert_eq!(effect(&engine), PolicyEffect::Permit);
+    write_policies(home.path(), "permit(");
+    assert_eq!(effect(&next()), PolicyEffect::Deny, "nothing is known about it");
+    assert!(next().folders().expect("folders").folder(None).is_incomplete);
+}
+
+#[test]
 fn a_bad_file_leaves_its_last_good_version_in_force() {
     let (home, engine) = home();
     write_policies(home.path(), NO_COMMANDS);
@@ -89,6 +118,8 @@ fn a_bad_file_without_an_earlier_version_permits_nothing() {
     write_policies(home.path(), "permit (principal, action, resource)");
     let judged = Call::command("ls").judged(&engine);
     assert_eq!(judged, (PolicyEffect::Deny, RuleName::PolicyError.to_string()));
+    let errors = &Call::command("ls").judgement(&engine).targets[0].errors;
+    assert_eq!(errors, &["the policy file main.cedar is invalid (line 1)"]);
     std::fs::remove_file(home.path().join("policy/main.cedar")).expect("removed");
     assert_eq!(effect(&engine), PolicyEffect::Permit);
 }

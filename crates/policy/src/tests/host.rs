@@ -80,7 +80,7 @@ fn what_was_approved_with_the_call_does_not_ask_again() {
     let (_home, engine) = with_policies(POLICIES);
     let mut push = Call::command("git push origin");
     push.rules.asked = names(&["ExecCommand"]);
-    push.rules.external_cause_policy = Some(ExternalCausePolicy::Ask);
+    push.rules.foreign_targets = Some(ForeignTargetPolicy::Ask);
     push.rules.mode = PermissionMode::Restrictive;
     let listed = |host: &str| decided(&engine, &push, &format!("{host}:443"), HostScope::Allowed);
     assert_eq!(listed("git.example"), HostDecision::AsListed);

@@ -116,6 +116,7 @@ impl BudgetApi {
             for agent in &agents {
                 tx.lock_head_to_announce(agent)?;
             }
+            tx.reset_limit_periods(now)?;
             tx.reset_spend_day(clock).map(|()| true)
         };
         self.shared.change_all_with_events(payload, reset).await?;

@@ -48,8 +48,11 @@ pub(super) fn before_step(
         if view.blob(&row.content)?.is_none() {
             return Ok(EarlierEntries::Removed);
         }
-        let (role, content) = (row.role, row.content);
-        entries.push(EntryWrite { role, content });
+        entries.push(EntryWrite {
+            role: row.role,
+            content: row.content,
+            sources: row.sources,
+        });
     }
     Ok(match entries.is_empty() {
         true => EarlierEntries::Removed,

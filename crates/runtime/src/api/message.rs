@@ -224,7 +224,11 @@ fn thread_summary(
     let blocks = page.lines.iter().rev().filter_map(|line| line.blocks.as_ref());
     let text = blocks.flatten().find_map(|block| match block {
         Block::Text { text } => Some(preview(text)),
-        Block::Thinking { .. } | Block::Attachment(_) | Block::ToolUse(_) | Block::ToolResult { .. } => None,
+        Block::Thinking { .. }
+        | Block::WebSearch(_)
+        | Block::Attachment(_)
+        | Block::ToolUse(_)
+        | Block::ToolResult { .. } => None,
     });
     Ok(Some(ThreadSummary {
         session,

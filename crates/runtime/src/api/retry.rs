@@ -4,6 +4,7 @@ use wakeful_core::blob::Blob;
 use wakeful_core::conversation::{Attachment, Block, Role, text_of};
 use wakeful_core::key::{OperationId, RunKey};
 use wakeful_core::message::{Message, RetryContents};
+use wakeful_core::provenance::Sources;
 use wakeful_core::report::SealedEvent;
 use wakeful_core::run::{EntryWrite, RunStatus};
 use wakeful_core::wake::CauseFacts;
@@ -62,7 +63,7 @@ enum RetryOutcome {
     UnderWay(RunKey),
     /// A different retry of the run is queued or open.
     Differs(RunKey),
-    Admitted(RunKey, AdmissionOutcome),
+    Admitted(RunKey, Box<AdmissionOutcome>),
 }
 
 impl RunApi {
@@ -129,7 +130,7 @@ impl RunApi {
                 })
             }
             RetryOutcome::Differs(retry) => Err(EngineError::RetryOpen { run, retry }),
-            RetryOutcome::Admitted(run_key, outcome) => self.shared.sent(agent, run_key, outcome),
+            RetryOutcome::Admitted(run_key, outcome) => self.shared.sent(agent, run_key, *outcome),
         }
     }
 
@@ -151,7 +152,13 @@ impl RunApi {
         };
         if let RetryContents::Written(content) = contents {
             let role = Role::User;
-            entries.push(EntryWrite { role, content });
+            // The person wrote it for this run.
+            let sources = Sources::none();
+            entries.push(EntryWrite {
+                role,
+                content,
+                sources,
+            });
         }
         Ok(entries)
     }
@@ -160,7 +167,11 @@ impl RunApi {
 fn attachments(blocks: Vec<Block>) -> Vec<Attachment> {
     let attached = blocks.into_iter().filter_map(|block| match block {
         Block::Attachment(attachment) => Some(attachment),
-        Block::Text { .. } | Block::Thinking { .. } | Block::ToolUse(_) | Block::ToolResult { .. } => None,
+        Block::Text { .. }
+        | Block::Thinking { .. }
+        | Block::WebSearch(_)
+        | Block::ToolUse(_)
+        | Block::ToolResult { .. } => None,
     });
     attached.collect()
 }
@@ -211,7 +222,7 @@ impl PreparedRetry {
         if let AdmissionOutcome::New(_) = &outcome {
             tx.dismiss_run(&self.old.run_key)?;
         }
-        Ok(RetryOutcome::Admitted(run_key, outcome))
+        Ok(RetryOutcome::Admitted(run_key, Box::new(outcome)))
     }
 
     /// Whether an open retry has the same contents and options.

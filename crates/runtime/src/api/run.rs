@@ -32,7 +32,7 @@ pub struct Previewed<R> {
 enum QuarantineExit {
     /// Contains the agent, the event and the other agents whose runs end with it.
     Done(AgentId, Box<Event>, Vec<AgentId>),
-    Not(RunRow),
+    Not(Box<RunRow>),
     Refused(Refusal),
     Unknown,
 }
@@ -188,7 +188,7 @@ fn leave_quarantine_in(
         return Ok(QuarantineExit::Refused(Refusal::Destroyed));
     }
     if !is_aside || !tx.set_run_status(&run, status, None, stamp.at)? {
-        return Ok(QuarantineExit::Not(row));
+        return Ok(QuarantineExit::Not(Box::new(row)));
     }
     if is_busy {
         let (wait, since) = (Wait::Turn, stamp.at);

@@ -5,6 +5,7 @@
 //! each snapshot covers a bounded number of rows: a long one would keep the database's write-ahead log from
 //! being reused.
 
+mod entries;
 mod log;
 mod outbox;
 mod records;
@@ -112,6 +113,13 @@ impl AuditReport {
     /// Checks data that belongs to no single agent: blobs, rows bound to the home's log, and derived rows.
     pub(super) async fn whole(&mut self, store: &Store) -> Result<(), EngineError> {
         self.blobs(store).await?;
+        let altered = store.read(|view| view.altered_triggers()).await?;
+        let what = "missing, changed or foreign: audit entries are not protected";
+        self.add(
+            altered
+                .iter()
+                .map(|name| AuditFinding::new("trigger", name, what)),
+        );
         let records = records::compare(store, self).await;
         self.take("", records)?;
         let queue = queue(store).await;

@@ -1,13 +1,14 @@
 //! Erasure: deletes contents, keeps the chain, and records the deletion in the same transaction.
 
 use serde_json::Value;
+use wakeful_core::audit::ConsentRecord;
 use wakeful_core::blob::BlobHash;
 use wakeful_core::decision::Channel;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
 use wakeful_core::proof::Erasure;
 use wakeful_core::report::payload::{Actor, ContentErased, ErasedTarget};
-use wakeful_core::report::{Event, EventDraft, EventKind, SealedEvent};
+use wakeful_core::report::{Event, EventDraft, EventKind, LogHead, SealedEvent};
 use wakeful_store::rows::{RetentionStateRow, RunRow};
 use wakeful_store::{Store, StoreError, Tx};
 
@@ -165,7 +166,9 @@ impl PreparedErasure {
             blobs,
             ..
         } = done.erased;
-        if events + transitions + blobs > 0 {
+        let entries = tx.audit_entry_count(agent, self.target())?;
+        if events + transitions + blobs + entries > 0 {
+            done.erased.audit_entries = tx.erase_audit_entries(&self.consent(&head))?;
             // Sealed here, because the amount is known only now, and the record is small.
             let sealed = self.record(&done.erased)?;
             let event = head.chain(agent, sealed);
@@ -176,6 +179,30 @@ impl PreparedErasure {
             done.event = Some(event);
         }
         Ok(ErasureOutcome::Erased(Box::new(done)))
+    }
+
+    fn target(&self) -> ErasedTarget {
+        match self.erase.what {
+            ErasureTarget::Run(run_key) => ErasedTarget::Run { run_key },
+            ErasureTarget::Events { first, last } => ErasedTarget::Events {
+                first_seq: first,
+                last_seq: last,
+            },
+        }
+    }
+
+    /// The consent that the person gave with the request. It is spent on the next event of the agent.
+    fn consent(&self, head: &LogHead) -> ConsentRecord {
+        let agent_id = self.erase.agent.clone();
+        ConsentRecord {
+            consent_id: ConsentRecord::id_of(&agent_id, head.next_seq),
+            agent_id,
+            purpose: self.erase.reason.clone(),
+            target: self.target(),
+            channel: self.erase.channel,
+            at: self.stamp.at,
+            used_seq: head.next_seq,
+        }
     }
 
     fn run(&self, tx: &mut Tx<'_>, run: RunKey) -> Result<Result<ErasureCounts, ErasureOutcome>, StoreError> {
@@ -207,12 +234,7 @@ impl PreparedErasure {
     }
 
     fn record(&self, erased: &Erasure) -> Result<SealedEvent, StoreError> {
-        let ErasureRequest {
-            what,
-            reason,
-            channel,
-            ..
-        } = &self.erase;
+        let ErasureRequest { reason, channel, .. } = &self.erase;
         let draft = EventDraft::new(ContentErased {
             by: Actor::Operator,
             channel: *channel,
@@ -220,13 +242,8 @@ impl PreparedErasure {
             events: erased.events,
             transitions: erased.transitions,
             blobs: erased.blobs,
-            target: match *what {
-                ErasureTarget::Run(run_key) => ErasedTarget::Run { run_key },
-                ErasureTarget::Events { first, last } => ErasedTarget::Events {
-                    first_seq: first,
-                    last_seq: last,
-                },
-            },
+            audit_entries: erased.audit_entries,
+            target: self.target(),
         });
         let sealed = self.stamp.seal(draft, None);
         sealed.map_err(|error| StoreError::Backend(error.into()))

@@ -9,20 +9,30 @@ use wakeful_core::run::RunStatus;
 use wakeful_core::run::is_newer;
 use wakeful_core::wake::{Refusal, Wait};
 use wakeful_ports::fail_point;
-use wakeful_store::rows::{Claim, Fence, RunRow};
+use wakeful_store::rows::{BudgetOwner, Claim, Fence, RunRow};
 use wakeful_store::{Store, StoreError, Tx};
 
 use super::reads::ActionHistory;
 use super::{CLAIMS_MAX, ClaimedRun, decode, release, unsupported};
 use crate::EngineError;
+use crate::budget::owner_of;
+use crate::hook::HookState;
 use crate::step::Freshness;
 use crate::sub_run::settings_of_run;
 
+/// A claim that succeeded.
+struct WonClaim {
+    row: RunRow,
+    fence: Fence,
+    /// The number of claims without progress.
+    claims: u32,
+    settings: AgentSettings,
+    budget: Option<BudgetOwner>,
+}
+
 /// The result of the claiming transaction.
 enum ClaimOutcome {
-    /// The claim succeeded; contains the number of claims without progress and the settings in the
-    /// agent's record.
-    Won(RunRow, Fence, u32, Box<AgentSettings>),
+    Won(Box<WonClaim>),
     /// Another runner drives the agent.
     Held(RunRow, RunnerId),
     /// The run waits for its turn behind this one.
@@ -46,8 +56,8 @@ pub async fn claim(
     if !matches!(found, ClaimOutcome::Unknown) {
         fail_point::fail_point("claim.after_commit");
     }
-    let (row, fence, claims, settings) = match found {
-        ClaimOutcome::Won(row, fence, claims, settings) => (row, fence, claims, settings),
+    let won = match found {
+        ClaimOutcome::Won(won) => *won,
         ClaimOutcome::Held(row, by) => {
             let agent = row.agent_id;
             return Err(EngineError::AgentBusy { agent, by });
@@ -57,6 +67,13 @@ pub async fn claim(
         ClaimOutcome::Newer(row) => return Err(unsupported(&row)),
         ClaimOutcome::Unknown => return Err(EngineError::UnknownRun(run)),
     };
+    let WonClaim {
+        row,
+        fence,
+        claims,
+        settings,
+        budget,
+    } = won;
     let found = match decode(&row) {
         Ok(_) if claims > CLAIMS_MAX => Err(EngineError::CrashLoop { run, claims }),
         found => found,
@@ -73,7 +90,7 @@ pub async fn claim(
         row,
         machine: turn,
         fence,
-        settings: *settings,
+        settings,
         effects,
         freshness: Freshness::Recovered,
         thread: None,
@@ -85,8 +102,11 @@ pub async fn claim(
         opening: None,
         starts: Vec::new(),
         refused: Vec::new(),
+        hooks: HookState::default(),
+        tripped: Vec::new(),
         // The process that drove it may have ended before it recorded the workspace.
         has_written: true,
+        budget,
     })))
 }
 
@@ -116,12 +136,13 @@ fn claim_in(tx: &mut Tx<'_>, runner: &RunnerId, run: RunKey) -> Result<ClaimOutc
             // A run without its agent cannot exist; the error is that of an unreadable record.
             let settings = settings_of_run(tx, &row.agent_id, &run)?;
             let settings = settings.ok_or(StoreError::Malformed("agent.settings"))?;
-            return Ok(ClaimOutcome::Won(
-                row,
+            return Ok(ClaimOutcome::Won(Box::new(WonClaim {
                 fence,
-                tx.count_claim(&run)?,
-                Box::new(settings),
-            ));
+                claims: tx.count_claim(&run)?,
+                settings,
+                budget: owner_of(tx, &row)?,
+                row,
+            })));
         }
     };
     tx.release_head(&row.agent_id, fence)?;

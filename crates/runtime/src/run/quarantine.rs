@@ -96,6 +96,7 @@ fn quarantine_in(
     }
     // The outcomes of its requests are unknown, so their reservations count as spent; its open decisions
     // are withdrawn.
+    tx.settle_holds_of_run(&run, sealed.at)?;
     tx.settle_run(&run)?;
     let open = DecisionFilter {
         pending_only: true,

@@ -1,16 +1,18 @@
-//! Counts the uses of tools with a quota: before the machine plans or intends actions, and again in the
-//! transaction of the intents, because other runs of the agent use the same quotas.
+//! Counts the uses of tools with a quota or a rate. Quotas are counted before the machine plans or intends
+//! actions, and again in the transaction of the intents, because other runs of the agent use the same quotas.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use wakeful_core::rate::{RATE_WINDOW_MS, RateReads};
 use wakeful_core::run::{RunInput, RunPhase};
+use wakeful_core::step::ActionStatus;
 use wakeful_core::time::Millis;
 use wakeful_core::tool::quota::QUOTA_DAY_MS;
 use wakeful_core::tool::{QuotaReads, QuotaUse, ToolQuota};
 use wakeful_ports::model::Model;
 use wakeful_ports::tool::ToolHost;
 use wakeful_store::rows::RunRow;
-use wakeful_store::{StoreError, ToolUseQuery, View};
+use wakeful_store::{StoreError, ToolUseElsewhere, ToolUseQuery, View};
 
 use super::ClaimedRun;
 use crate::{Engine, EngineError};
@@ -26,17 +28,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         if quotas.is_empty() {
             return Ok(BTreeMap::new());
         }
-        let tools: BTreeSet<&str> = match (input, &claimed.machine.phase) {
-            (RunInput::Replied(reply), _) => {
-                reply.calls.iter().map(|call| call.parts.tool.as_str()).collect()
-            }
-            (_, RunPhase::Acting { actions, .. }) => {
-                actions.iter().map(|action| action.tool.as_str()).collect()
-            }
-            (_, RunPhase::Modelling { .. } | RunPhase::Parked { .. } | RunPhase::Ended { .. }) => {
-                BTreeSet::new()
-            }
-        };
+        let tools = tools_of(claimed, input);
         let wanted = quotas.iter().filter(|(tool, _)| tools.contains(tool.as_str()));
         let wanted: Vec<(String, ToolQuota)> = wanted.map(|(tool, quota)| (tool.clone(), *quota)).collect();
         if wanted.is_empty() {
@@ -58,6 +50,66 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             Ok(reads)
         });
         Ok(read.await?)
+    }
+
+    /// The rates of the tools that the reply or the plan uses. The run's own calls are in its state; the database is
+    /// read only for the first call of a tool, and for one after a minute without a call.
+    pub(super) async fn rates(
+        &self,
+        claimed: &ClaimedRun,
+        input: &RunInput,
+    ) -> Result<Option<RateReads>, EngineError> {
+        let per_minute = self.defaults.tool_calls_per_minute;
+        let tools = tools_of(claimed, input);
+        if per_minute == 0 || tools.is_empty() {
+            return Ok(None);
+        }
+        let mut reads = RateReads {
+            per_minute,
+            now: self.clock.now(),
+            elsewhere: BTreeMap::new(),
+        };
+        let is_unknown = |tool: &&str| {
+            let window = claimed.machine.tool_rates.get(*tool);
+            window.is_none_or(|window| window.is_over(reads.now_ms()))
+        };
+        let unknown: Vec<String> = tools.into_iter().filter(is_unknown).map(str::to_owned).collect();
+        if unknown.is_empty() {
+            return Ok(Some(reads));
+        }
+        let (agent_id, run_key) = (claimed.row.agent_id.clone(), claimed.run_key());
+        let since = Millis(reads.now.0.saturating_sub(RATE_WINDOW_MS.cast_signed()));
+        let counted = self.store.read(move |view| {
+            let mut elsewhere = BTreeMap::new();
+            for tool in unknown {
+                let used = view.tool_use_elsewhere(ToolUseElsewhere {
+                    agent_id: &agent_id,
+                    tool: &tool,
+                    run_key: &run_key,
+                    since,
+                })?;
+                if used > 0 {
+                    elsewhere.insert(tool, u32::try_from(used).unwrap_or(u32::MAX));
+                }
+            }
+            Ok(elsewhere)
+        });
+        reads.elsewhere = counted.await?;
+        Ok(Some(reads))
+    }
+}
+
+/// The tools of a reply, or of the plan that is performed.
+fn tools_of<'a>(claimed: &'a ClaimedRun, input: &'a RunInput) -> BTreeSet<&'a str> {
+    match (input, &claimed.machine.phase) {
+        (RunInput::Replied(reply), _) => reply.calls.iter().map(|call| call.parts.tool.as_str()).collect(),
+        (_, RunPhase::Acting { actions, .. }) => {
+            let open = actions
+                .iter()
+                .filter(|action| !matches!(action.fate, ActionStatus::Settled(_)));
+            open.map(|action| action.tool.as_str()).collect()
+        }
+        (_, RunPhase::Modelling { .. } | RunPhase::Parked { .. } | RunPhase::Ended { .. }) => BTreeSet::new(),
     }
 }
 

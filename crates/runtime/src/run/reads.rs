@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 
 use wakeful_core::key::ActionBase;
-use wakeful_core::policy::{PolicyEffect, Target};
-use wakeful_core::run::{InputReads, ModelReply, Restriction, RunInput, RunPhase, preview};
+use wakeful_core::policy::{ActionRules, PolicyEffect, Target};
+use wakeful_core::run::{InputReads, ModelReply, Restriction, RunInput, RunMachine, RunPhase, preview};
 use wakeful_core::step::{Action, ActionStatus, PendingApproval, PriorActions};
 use wakeful_ports::model::Model;
 use wakeful_ports::tool::ToolHost;
 
 use super::ClaimedRun;
+use crate::hook::HookEffect;
 use crate::step::JudgedCall;
 use crate::{Engine, EngineError};
 
@@ -63,33 +64,52 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         }
         let nothing = InputReads {
             quotas: self.quotas(claimed, input).await?,
+            rates: self.rates(claimed, input).await?,
             ..nothing
         };
         let RunInput::Replied(reply) = input else {
             return Ok(InputReads {
-                restricted: self.restrictions(claimed).await?,
+                restricted: self.restrictions(claimed, input).await?,
                 ..nothing
             });
         };
         let seen = self.seen(claimed, reply).await?;
-        let rules = claimed.settings.rules(&claimed.machine, &self.policy.defaults());
+        let rules = self.rules_after(claimed, input);
         claimed.judged_by = Some(self.policy.version(&claimed.row.agent_id, &rules));
         self.read_recorded_files(claimed).await?;
-        let agent_id = &claimed.row.agent_id;
-        let calls = reply.calls.iter().zip(&claimed.asked).zip(seen);
-        let calls = calls.map(|((call, asked), seen)| {
+        let claimed = &*claimed;
+        let mut history = Some(claimed.read_history());
+        let mut calls = Vec::with_capacity(reply.calls.len());
+        let asked = reply.calls.iter().zip(&claimed.asked).zip(seen);
+        for (position, ((call, asked), seen)) in asked.enumerate() {
             let judged = JudgedCall {
-                agent_id,
+                agent_id: &claimed.row.agent_id,
                 tool: &call.parts.tool,
                 input: &asked.input,
                 rules: &rules,
+                hook: claimed.hooks.effect(position),
+                history: history.as_ref(),
             };
-            self.call_reads(&judged, seen)
-        });
+            let read = self.call_reads(&judged, seen);
+            if let Some(history) = &mut history {
+                history.count(read.linked_site.as_ref());
+            }
+            calls.push(read);
+        }
         Ok(InputReads {
-            calls: calls.collect(),
+            calls,
+            sources: claimed.transcript_sources(),
             ..nothing
         })
+    }
+
+    /// The rules for the actions that follow an input, which may bring the first untrusted data of the run.
+    fn rules_after(&self, claimed: &ClaimedRun, input: &RunInput) -> ActionRules {
+        let after = RunMachine {
+            sources: claimed.sources_after(input),
+            ..claimed.machine.clone()
+        };
+        claimed.settings.rules(&after, &self.policy.defaults())
     }
 
     /// Loads the read set again after the rules changed.
@@ -102,16 +122,22 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         Ok(InputReads {
             hold: before.hold,
             interjected: before.interjected,
+            guardrails: before.guardrails,
+            hooks: before.hooks,
             ..self.reads(claimed, input).await?
         })
     }
 
     /// The planned actions for which the rules became stricter since they were planned.
-    async fn restrictions(&self, claimed: &mut ClaimedRun) -> Result<Vec<Restriction>, EngineError> {
+    async fn restrictions(
+        &self,
+        claimed: &mut ClaimedRun,
+        input: &RunInput,
+    ) -> Result<Vec<Restriction>, EngineError> {
         let RunPhase::Acting { actions, .. } = &claimed.machine.phase else {
             return Ok(Vec::new());
         };
-        let rules = claimed.settings.rules(&claimed.machine, &self.policy.defaults());
+        let rules = self.rules_after(claimed, input);
         // Equal versions give equal verdicts, so the calls are loaded only if a rule changed, or after a
         // crash.
         let version = self.policy.version(&claimed.row.agent_id, &rules);
@@ -129,14 +155,20 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         let open: Vec<_> = open
             .map(|(position, action)| (position, action.clone()))
             .collect();
-        let mut restricted = Vec::new();
+        let (mut restricted, mut calls) = (Vec::new(), Vec::with_capacity(open.len()));
         for (position, action) in open {
-            let call = self.call_at(claimed, position).await?;
+            calls.push((action, self.call_at(claimed, position).await?));
+        }
+        let history = claimed.read_history().of_planned();
+        let history = Some(history.after_action(claimed.reports_action(input)));
+        for (action, call) in calls {
             let judged = JudgedCall {
                 agent_id: &claimed.row.agent_id,
                 tool: &call.name,
                 input: &call.input,
                 rules: &rules,
+                hook: &HookEffect::None,
+                history: history.as_ref(),
             };
             let read = self.call_reads(&judged, PriorActions::default());
             if restricts(read.verdict.effect, &action, &read.targets) {
@@ -149,6 +181,8 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
                     diff: read.diff,
                     targets: read.targets,
                     constraint: read.constraint,
+                    guardrails: read.guardrails,
+                    evidence: read.evidence,
                 });
             }
         }

@@ -3,10 +3,12 @@
 use serde_json::Value;
 use wakeful_core::answer_schema::AnswerSchema;
 use wakeful_core::blob::{Blob, BlobHash};
+use wakeful_core::cause::MessageOrigin;
 use wakeful_core::conversation::{Block, Role, TranscriptEntry};
 use wakeful_core::key::RunKey;
 use wakeful_core::message::MessageKind;
 use wakeful_core::prompt::{Guidance, WINDOW_BYTES_MAX, WINDOW_ENTRIES_MAX, window_start};
+use wakeful_core::provenance::Sources;
 use wakeful_core::run::{EntryWrite, RunInput, Transition};
 use wakeful_ports::model::Model;
 use wakeful_ports::tool::ToolHost;
@@ -21,10 +23,16 @@ use crate::{Engine, EngineError};
 pub(crate) struct Thread {
     pub(crate) opening: TranscriptEntry,
     pub(crate) entries: Vec<TranscriptEntry>,
+    /// The untrusted sources of the opening, and of each entry. They are never part of a request.
+    pub(crate) opening_sources: Sources,
+    pub(crate) sources: Vec<Sources>,
     /// The kind of message that caused the run.
     pub(crate) kind: MessageKind,
     /// The guidance as of the claim.
     pub(crate) guidance: Guidance,
+    /// What the operator wrote for the subscription that caused the run. The change that it reports is not the
+    /// operator's, so the message as a whole is untrusted.
+    pub(crate) instruction: Option<String>,
     /// The schema that the answer must fit.
     pub(crate) answer_schema: Option<AnswerSchema>,
 }
@@ -46,17 +54,32 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             let kind = message
                 .as_ref()
                 .map_or(MessageKind::OperatorPrompt, |message| message.kind);
+            let cause = message.as_ref().map(|message| &message.cause.origin);
+            let instruction = match cause {
+                Some(MessageOrigin::Subscription { subscription, .. }) => {
+                    view.subscription(subscription)?.map(|row| row.spec.message)
+                }
+                Some(
+                    MessageOrigin::Operator
+                    | MessageOrigin::Schedule { .. }
+                    | MessageOrigin::Trigger { .. }
+                    | MessageOrigin::Run { .. },
+                )
+                | None => None,
+            };
             let schema = message
                 .as_ref()
                 .and_then(|message| message.options.answer_schema.clone());
             let begun = begun_with(view, &run)?;
+            let (begun, sources) = begun.unzip();
             let opening = match begun.or(message.map(|message| message.body)) {
                 Some(body) => view.blob(&body)?,
                 None => None,
             };
-            Ok((newest_bodies(view, &rows)?, opening, (kind, schema)))
+            let opening = (opening, sources.unwrap_or_default());
+            Ok((newest_bodies(view, rows)?, opening, (kind, instruction, schema)))
         });
-        let (stored, body, (kind, answer_schema)) = loaded.await?;
+        let ((stored, sources), (body, opening_sources), (kind, instruction, answer_schema)) = loaded.await?;
         let entries = stored
             .iter()
             .map(|(role, body)| entry(run, *role, body.as_deref()));
@@ -72,8 +95,11 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         claimed.thread = Some(Thread {
             opening,
             entries,
+            opening_sources,
+            sources,
             kind,
             guidance,
+            instruction,
             answer_schema,
         });
         Ok(())
@@ -100,39 +126,46 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
                 }
             };
             thread.entries.push(entry(run, new.role, bytes.as_deref())?);
+            thread.sources.push(new.sources.clone());
         }
         let surplus = window_start(&thread.entries);
         thread.entries.drain(..surplus);
+        thread.sources.drain(..surplus);
         Ok(())
     }
 }
 
-/// The first entry of the run, which may cover more messages than its own.
-fn begun_with(view: &mut View<'_>, run: &RunKey) -> Result<Option<BlobHash>, StoreError> {
+/// The first entry of the run, which may cover more messages than its own, and its sources.
+fn begun_with(view: &mut View<'_>, run: &RunKey) -> Result<Option<(BlobHash, Sources)>, StoreError> {
     let first = view.run_log(run, 0, 1)?.pop();
     let input = first.and_then(|row| serde_json::from_slice::<(RunInput, Value)>(&row.body).ok());
     Ok(match input {
-        Some((RunInput::Admitted { body, .. }, _)) => Some(body),
+        Some((input @ RunInput::Admitted { body, .. }, _)) => Some((body, input.opening_sources())),
         Some(_) | None => None,
     })
 }
 
 /// Reads bodies backwards from the newest entry until the window is full, so that a long thread costs no
 /// more than a request can use. Returned oldest first.
-fn newest_bodies(view: &mut View<'_>, rows: &[TranscriptEntryRow]) -> Result<Vec<StoredEntry>, StoreError> {
-    let mut stored: Vec<StoredEntry> = Vec::new();
+fn newest_bodies(
+    view: &mut View<'_>,
+    rows: Vec<TranscriptEntryRow>,
+) -> Result<(Vec<StoredEntry>, Vec<Sources>), StoreError> {
+    let (mut stored, mut sources): (Vec<StoredEntry>, Vec<Sources>) = (Vec::new(), Vec::new());
     let mut bytes = 0;
-    for row in rows.iter().rev() {
+    for row in rows.into_iter().rev() {
         let body = view.blob(&row.content)?;
         bytes += body.as_ref().map_or(0, Vec::len);
         stored.push((row.role, body));
+        sources.push(row.sources);
         // Never cut between a call and its result.
         if bytes > WINDOW_BYTES_MAX && row.role != Role::Tool {
             break;
         }
     }
     stored.reverse();
-    Ok(stored)
+    sources.reverse();
+    Ok((stored, sources))
 }
 
 /// The contents that a transition references, so that the transcript can be extended without reading them

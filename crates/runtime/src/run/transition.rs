@@ -8,15 +8,15 @@ use wakeful_core::blob::Blob;
 use wakeful_core::conversation::Usage;
 use wakeful_core::decision::{DecisionPolicy, DecisionStatus};
 use wakeful_core::id::{AgentId, ThreadId};
-use wakeful_core::json::{NotCanonical, canonical, canonical_text, digest};
-use wakeful_core::key::{Digest, RunKey};
+use wakeful_core::json::NotCanonical;
+use wakeful_core::key::RunKey;
 use wakeful_core::message::Message;
 use wakeful_core::notice::AgentNotice;
 use wakeful_core::proof::log_binding::attach_log_binding;
 use wakeful_core::report::{Event, EventDraft, LogHead, SealedEvent};
 use wakeful_core::run::{
-    DecisionWrite, Effect, EntryWrite, InputReads, Interjection, MACHINE, MACHINE_VERSION, RunInput,
-    RunMachine, RunStatus, STATE_BYTES_MAX, Transition,
+    BudgetStop, DecisionWrite, Effect, InputReads, Interjection, MACHINE, MACHINE_VERSION, RunInput,
+    RunMachine, RunStatus, Transition,
 };
 use wakeful_core::saga::{Saga, SagaPhase};
 use wakeful_core::time::Millis;
@@ -29,8 +29,10 @@ use wakeful_store::rows::{
 };
 use wakeful_store::{StoreError, Tx};
 
+use super::encoding::{entry_row, journal, within_bounds};
 use super::step_change::{StepChange, step_change};
 use super::{ClaimedRun, broken, quota};
+use crate::budget::BudgetChange;
 use crate::interject::{self, InterjectionHint};
 use crate::judgement::Judgement;
 use crate::proof::recorded;
@@ -74,6 +76,8 @@ pub(crate) struct PreparedCommit {
     /// The uses of tools with a quota as they were counted. If an action starts with the transition, they must
     /// still be the same.
     quotas: BTreeMap<String, QuotaReads>,
+    /// What the transition settles and reserves under limits; none while no limit is set.
+    budget: Option<BudgetChange>,
     decisions: Vec<DecisionWrite>,
     /// What the run needs before it can continue afterwards.
     need: Need,
@@ -107,12 +111,19 @@ pub(crate) enum CommitOutcome {
     PolicyChanged,
     /// Nothing is written, because a tool with a quota was used since its uses were counted.
     QuotaUsed,
+    /// Nothing is written, because a limit does not cover every action that would begin.
+    OverBudget(BudgetStop),
 }
 
 impl PreparedCommit {
     /// Whether a row of the run log records this transition. Used after a commit whose response was lost.
     pub(crate) fn is(&self, row: &RunLogRow) -> bool {
         *row == self.journal
+    }
+
+    /// Whether it may release what waiting runs need.
+    pub(crate) fn releases_budget(&self) -> bool {
+        self.budget.as_ref().is_some_and(BudgetChange::settles)
     }
 
     /// Writes the next state of a run and everything that belongs to it.
@@ -144,6 +155,14 @@ impl PreparedCommit {
             if !words.is_empty() {
                 return Ok(CommitOutcome::Interjected(words));
             }
+        }
+        if let Some(change) = &self.budget
+            && let Some(stop) = change.write(tx)?
+        {
+            return Ok(CommitOutcome::OverBudget(stop));
+        }
+        if self.run.status != RunStatus::Open {
+            tx.settle_holds_of_run(&self.run.run_key, self.journal.at)?;
         }
         for write in &self.decisions {
             self.write_decision(tx, write)?;
@@ -296,13 +315,16 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         let change = change.map(EventDraft::new);
         applied.moved.events.splice(0..0, change);
         let input = applied.input;
+        let judgement = self.judgement(claimed, &applied.moved.turn);
+        let budget = self.budget_change(claimed, input, &applied.moved);
         let listens = words == InterjectionHint::Maybe && starts_work(&applied.moved.effects).1;
         let transition = self.transition(claimed.row.clone(), applied);
         let transition = transition.await?;
         let transition = PreparedCommit {
             listens,
             policy_files,
-            judgement: self.judgement(claimed).filter(|_| transition.begins),
+            budget,
+            judgement: judgement.filter(|_| transition.begins),
             ..transition
         };
         Ok(match input {
@@ -359,8 +381,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         let need = Need::of(&moved.turn, now);
         let suspension = suspension(&need, now);
         let outcome = moved.turn.outcome().map(wakeful_core::run::RunOutcome::status);
-        let entries = moved.entries.iter();
-        let entries = entries.map(|entry| entry_row(run_key, entry, now));
+        let entries = moved.entries.iter().map(|entry| entry_row(run_key, entry, now));
         Ok(PreparedCommit {
             steps: moved
                 .steps
@@ -379,6 +400,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             judgement: None,
             policy_files: None,
             quotas: reads.quotas.clone(),
+            budget: None,
             decisions: moved.decisions,
             need,
             starts: Vec::new(),
@@ -409,30 +431,12 @@ const fn suspension(need: &Need, now: Millis) -> Option<Suspension> {
             wait: Wait::Due { until: *until },
             since: now,
         }),
+        Need::Rate(until) => Some(Suspension {
+            wait: Wait::Rate { until: *until },
+            since: now,
+        }),
         Need::Nothing | Need::Answer(_) | Need::Runs(_) | Need::Budget(_) => None,
     }
-}
-
-fn entry_row(run_key: RunKey, entry: &EntryWrite, at: Millis) -> TranscriptEntryRow {
-    TranscriptEntryRow {
-        run_key,
-        role: entry.role,
-        content: entry.content,
-        at,
-    }
-}
-
-/// Checks the size of a state. A state that grows without bound would make every step slower than the one
-/// before.
-fn within_bounds(run: RunKey, state: &str) -> Result<(), EngineError> {
-    if state.len() <= STATE_BYTES_MAX {
-        return Ok(());
-    }
-    let why = format!(
-        "its state has {} bytes, which is over the limit of {STATE_BYTES_MAX}",
-        state.len()
-    );
-    Err(EngineError::InvalidState { run, why })
 }
 
 /// The agents of unfinished sub-runs.
@@ -464,22 +468,4 @@ fn replied_usage(input: &RunInput) -> Option<Usage> {
         | RunInput::ApprovalExpired { .. }
         | RunInput::Cancelled => None,
     }
-}
-
-/// Returns the run log row of an input, and the next state as JSON.
-fn journal(before: &RunRow, applied: &Applied<'_>, at: Millis) -> Result<(RunLogRow, String), NotCanonical> {
-    let Applied {
-        input, reads, moved, ..
-    } = applied;
-    let (input, reads, state) = (canonical(input)?, canonical(reads)?, canonical_text(&moved.turn)?);
-    let row = RunLogRow {
-        run_key: before.run_key,
-        ordinal: before.version + 1,
-        body: [b"[", input.as_slice(), b",", &reads, b"]"].concat(),
-        reads_hash: Digest::of(&reads),
-        state_hash: Digest::of(state.as_bytes()),
-        effects_hash: digest(&moved.effects)?,
-        at,
-    };
-    Ok((row, state))
 }

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use wakeful_core::budget::MicroUsd;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
 use wakeful_core::run::RunStatus;
@@ -82,7 +81,7 @@ fn tree(view: &mut View<'_>, root: RunKey, now: Millis) -> Result<ReadyWork, Sto
                     // The driver checks for a brake or a missing budget, and reports it.
                     is_braked: false,
                     is_other_under_way: blocking.is_some(),
-                    room: MicroUsd(u64::MAX),
+                    room: u64::MAX,
                 };
                 (row.agent_id, ready_at(&facts, now))
             }
@@ -132,7 +131,7 @@ fn blocking_run(view: &mut View<'_>, row: &RunRow) -> Result<Option<RunKey>, Sto
 fn ready_at(facts: &RunFacts, now: Millis) -> Option<Millis> {
     match facts.suspension.map(|suspension| suspension.wait) {
         _ if may_begin(&Candidate::Run(facts), now) => Some(now),
-        Some(Wait::Due { until }) => Some(until),
+        Some(Wait::Due { until } | Wait::Rate { until }) => Some(until),
         // The deadline of a decision is handled after it has passed, and not awaited.
         None | Some(Wait::Decision { .. } | Wait::Children | Wait::Budget { .. } | Wait::Turn) => None,
     }

@@ -6,9 +6,10 @@ use wakeful_core::conversation::{Block, text_of};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::message::{Message, ParentRun};
+use wakeful_core::provenance::{SourceKind, Sources};
 use wakeful_core::report::payload::WakeDecided;
 use wakeful_core::report::{Event, EventDraft, LogHead, SealedEvent};
-use wakeful_core::run::{RunOutcome, RunPhase, RunStatus};
+use wakeful_core::run::{RunMachine, RunOutcome, RunPhase, RunStatus};
 use wakeful_core::step::ChildRun;
 use wakeful_core::sub_run::SubRunResult;
 use wakeful_core::wake::{Gate, WakeOutcome};
@@ -150,11 +151,16 @@ pub(crate) fn all_under_way(view: &mut View<'_>, runs: &[RunKey]) -> Result<bool
     Ok(true)
 }
 
-/// How a sub-run ended, and how long it took; none while it is unfinished.
-pub(super) fn ending(
-    view: &mut View<'_>,
-    child: &ChildRun,
-) -> Result<Option<(SubRunResult, u64)>, StoreError> {
+/// How a sub-run ended.
+pub(super) struct EndedSubRun {
+    pub(super) result: SubRunResult,
+    pub(super) duration_ms: u64,
+    /// The untrusted sources of its result.
+    pub(super) sources: Sources,
+}
+
+/// How a sub-run ended; none while it is unfinished.
+pub(super) fn ending(view: &mut View<'_>, child: &ChildRun) -> Result<Option<EndedSubRun>, StoreError> {
     if !has_ended(view, &child.run_key)? {
         return Ok(None);
     }
@@ -162,17 +168,23 @@ pub(super) fn ending(
     let Some(row) = view.run(&run_key)? else {
         let verdict = view.wake(&run_key)?.map(|wake| wake.verdict);
         let outcome = verdict.map_or(RunStatus::Gone, RunStatus::of_message);
-        let ending = SubRunResult {
+        let result = SubRunResult {
             agent_id,
             run_key,
             outcome,
             failure: None,
             text: String::new(),
         };
-        return Ok(Some((ending, 0)));
+        return Ok(Some(EndedSubRun {
+            result,
+            duration_ms: 0,
+            sources: Sources::none(),
+        }));
     };
     // An unreadable state belongs to an abandoned run: it has no final reply.
-    let (failure, reply) = match decode(&row).map(|turn| turn.phase) {
+    let turn = decode(&row);
+    let is_untrusted = turn.as_ref().map_or(true, RunMachine::is_untrusted);
+    let (failure, reply) = match turn.map(|turn| turn.phase) {
         Ok(RunPhase::Ended { outcome, reply }) => (failure_kind(&outcome), reply),
         Ok(RunPhase::Modelling { .. } | RunPhase::Parked { .. } | RunPhase::Acting { .. }) | Err(_) => {
             (None, None)
@@ -184,14 +196,21 @@ pub(super) fn ending(
         .message(&run_key)?
         .map_or(row.started_at, |message| message.admitted_at);
     let duration_ms = row.ended_at.map_or(0, |ended| ended.since(since));
-    let ending = SubRunResult {
+    let result = SubRunResult {
         agent_id,
         run_key,
         outcome: row.status,
         failure,
         text: blocks.map(|blocks| text_of(&blocks)).unwrap_or_default(),
     };
-    Ok(Some((ending, duration_ms)))
+    Ok(Some(EndedSubRun {
+        result,
+        duration_ms,
+        sources: match is_untrusted {
+            true => Sources::of(SourceKind::Run, &run_key.to_string()),
+            false => Sources::none(),
+        },
+    }))
 }
 
 fn failure_kind(outcome: &RunOutcome) -> Option<String> {

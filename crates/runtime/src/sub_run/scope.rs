@@ -31,9 +31,6 @@ pub(crate) fn restricted(
     settings: AgentSettings,
 ) -> Result<AgentSettings, StoreError> {
     let mut above = parent_of(view, run)?;
-    if above.is_none() {
-        return Ok(settings);
-    }
     let mut sandbox = placed(&settings.sandbox, agent_id);
     for _ in 0..=DEPTH_MAX {
         let Some(parent) = above else { break };

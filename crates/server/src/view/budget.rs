@@ -1,11 +1,11 @@
 //! Wire types of budgets: dollars as text, to avoid rounding.
 
 use wakeful_api::{
-    AgentBudget, AgentSpending, Attempt, AttemptTimeline, Budget, CapOrigin, DaySpending, ParkedReason,
-    PrivacyReceipt,
+    AgentBudget, AgentSpending, Attempt, AttemptTimeline, Budget, BudgetLimit, CapOrigin, DaySpending,
+    ParkedReason, PrivacyReceipt,
 };
 use wakeful_core::attempt::{AttemptRecord, Timeline};
-use wakeful_core::budget::{BudgetExceeded, MicroUsd, UtcDay};
+use wakeful_core::budget::{BudgetExceeded, BudgetScope, MicroUsd, UtcDay};
 use wakeful_core::id::AgentId;
 use wakeful_core::run::BUDGET_EXCEEDED;
 use wakeful_core::time::Millis;
@@ -58,6 +58,34 @@ fn agent_budget(budget: &api::Budget, agent: &AgentId) -> AgentBudget {
     }
 }
 
+/// A limit with its use.
+#[must_use]
+pub fn limit(report: &api::LimitReport) -> BudgetLimit {
+    let api::LimitReport { key, pool, .. } = report;
+    let subject = match key.scope {
+        BudgetScope::All => None,
+        BudgetScope::Session => Some(key.subject.replacen(":session:", "/", 1)),
+        BudgetScope::Tree | BudgetScope::Agent | BudgetScope::Run => Some(key.subject.clone()),
+    };
+    BudgetLimit {
+        limit_id: pool.limit.to_string(),
+        scope: key.scope,
+        subject,
+        resource: key.resource,
+        period: key.period,
+        max: pool.max,
+        used: pool.settled,
+        reserved: pool.reserved,
+        origin: match report.is_set {
+            true => CapOrigin::Set,
+            false => CapOrigin::Default,
+        },
+        period_ends_at: pool.period.ends(pool.index).map(Millis::rfc3339),
+        counted_since: report.counted_at.map(Millis::rfc3339),
+        exhausted_at: report.exhausted_at.map(Millis::rfc3339),
+    }
+}
+
 /// The spending of an agent over the last days.
 #[must_use]
 pub fn spending(agent: &AgentId, days: &[SpendDay]) -> AgentSpending {
@@ -91,12 +119,19 @@ pub(super) fn parked(exceeded: &BudgetExceeded) -> ParkedReason {
     ParkedReason {
         code: BUDGET_EXCEEDED.to_owned(),
         scope: exceeded.scope,
-        cap_usd: exceeded.cap.to_string(),
-        spent_usd: exceeded.spent.to_string(),
-        needed_usd: exceeded.needed.to_string(),
-        day: day(exceeded.day),
+        resource: exceeded.resource,
+        period: exceeded.period,
+        limit_id: exceeded.limit.map(|limit| limit.to_string()),
+        max: exceeded.max,
+        used: exceeded.used,
+        needed: exceeded.needed,
+        until: exceeded
+            .until
+            .filter(|_| exceeded.fits_later())
+            .map(Millis::rfc3339),
+        command: exceeded.command(),
         message: exceeded.words(),
-        hint: exceeded.hint().to_owned(),
+        hint: exceeded.hint(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use wakeful_api::{Answer, Brake, BrakeList, Decision, DecisionList, DecisionNotification, NotDurable};
 use wakeful_core::decision;
+use wakeful_core::provenance::{Evidence, SourceRef};
 use wakeful_core::stop::StopTarget;
 use wakeful_core::time::Millis;
 use wakeful_runtime::PendingStop;
@@ -37,6 +38,20 @@ pub fn decision(
     }
 }
 
+/// The evidence with invisible characters escaped.
+fn shown_evidence(evidence: &Evidence) -> Evidence {
+    let shown = |text: &str| decision::escape_invisible_lines(text);
+    Evidence {
+        source: evidence.source.as_ref().map(|source| SourceRef {
+            kind: source.kind,
+            name: decision::escape_invisible(&source.name),
+        }),
+        before: shown(&evidence.before),
+        text: shown(&evidence.text),
+        after: shown(&evidence.after),
+    }
+}
+
 /// A decision as a list entry, with its arguments cut to one line.
 fn glance(decision: &decision::Decision) -> Decision {
     let inquiry = &decision.inquiry;
@@ -55,6 +70,7 @@ fn glance(decision: &decision::Decision) -> Decision {
             .iter()
             .map(|target| decision::escape_invisible(&target.to_string()))
             .collect(),
+        evidence: inquiry.evidence.as_ref().map(shown_evidence),
         input_gone: None,
         options: inquiry.options.clone(),
         recommended_option_id: inquiry.recommended_option_id.clone(),

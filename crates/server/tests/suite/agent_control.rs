@@ -76,6 +76,8 @@ async fn guesses_at_trigger_urls_are_limited_like_wrong_tokens() {
         failures_per_minute: 3,
         client_per_minute: 0,
         messages_per_minute: 0,
+        outside_per_minute: 0,
+        outside_turns_per_minute: 0,
     });
     let path = |id: u32| format!("/api/external-triggers/trigger-{id}/{}", "0".repeat(64));
     for id in 0..3 {
@@ -112,7 +114,7 @@ async fn a_run_that_starts_while_its_queue_is_cleared_is_not_cancelled() {
             agent_id: message.agent_id,
             thread_id: message.thread_id,
             machine: String::new(),
-            machine_version: 1,
+            machine_version: 2,
             version: 1,
             state: String::new(),
             status: RunStatus::Open,

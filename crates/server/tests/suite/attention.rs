@@ -36,7 +36,7 @@ async fn start(world: &TestServer, key: &str, status: RunStatus) {
             agent_id: message.agent_id,
             thread_id: message.thread_id,
             machine: "turn".to_owned(),
-            machine_version: 1,
+            machine_version: 2,
             version: 1,
             state: "{}".to_owned(),
             status,

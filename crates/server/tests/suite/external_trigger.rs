@@ -8,7 +8,7 @@ use wakeful_server::RateLimits;
 
 use super::test_server::{TestServer, posted};
 
-/// Maximum deliveries per trigger URL and minute.
+/// Maximum deliveries per trigger URL and minute of these servers: more than any burst here.
 const DELIVERIES: usize = 600;
 
 /// Maximum wrong trigger URLs per client and minute.
@@ -22,6 +22,8 @@ fn server_with_trigger() -> Arc<TestServer> {
         failures_per_minute: FAILURES,
         client_per_minute: 0,
         messages_per_minute: 0,
+        outside_per_minute: u32::try_from(DELIVERIES).expect("a limit"),
+        outside_turns_per_minute: 0,
     }))
 }
 

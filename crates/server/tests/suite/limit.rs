@@ -3,17 +3,22 @@
 use std::sync::atomic::Ordering;
 
 use axum::http::Method;
+use serde_json::Value;
+use wakeful_core::rate::{OUTSIDE_REQUESTS_PER_MINUTE, OUTSIDE_TURNS_PER_MINUTE};
 use wakeful_server::RateLimits;
 
-use super::test_server::{BEARER, TestServer, request};
+use super::test_server::{BEARER, TestServer, posted, request};
 
 const MESSAGE: &str = r#"{"text":"hello"}"#;
 const OFF: RateLimits = RateLimits {
     client_per_minute: 0,
     messages_per_minute: 0,
     failures_per_minute: 0,
+    outside_per_minute: 0,
+    outside_turns_per_minute: 0,
 };
 
+// Conformance: A-211
 #[tokio::test]
 async fn a_client_over_its_rate_limit_gets_a_retry_time() {
     let world = TestServer::limited(RateLimits {
@@ -127,4 +132,50 @@ pub(super) async fn futures_poll<F: Future>(mut future: std::pin::Pin<&mut F>) -
         std::task::Poll::Pending => std::task::Poll::Ready(None),
     })
     .await
+}
+
+// Conformance: A-211
+#[tokio::test]
+async fn outside_callers_may_cause_twenty_turns_a_minute() {
+    let world = TestServer::limited(RateLimits {
+        outside_turns_per_minute: OUTSIDE_TURNS_PER_MINUTE,
+        ..OFF
+    });
+    let path = trigger(&world).await;
+    let deliver = async |number: u32| world.send(posted(&path, &format!("body {number}"), &[])).await;
+    for number in [0, 0].into_iter().chain(1..OUTSIDE_TURNS_PER_MINUTE) {
+        assert_eq!(deliver(number).await.status, 202, "a repetition causes no turn");
+    }
+    let refused = deliver(OUTSIDE_TURNS_PER_MINUTE).await;
+    assert_eq!(refused.code(), (429, "rate_limited".to_owned()));
+    assert_eq!(refused.header("retry-after"), "60");
+    assert_eq!(refused.hint(), "wait for the time in Retry-After");
+    let own = world
+        .post("/api/agents/main/messages", r#"{"text":"from the owner"}"#)
+        .await;
+    assert_eq!(own.status, 202, "the owner's clients have their own rate");
+    world.time.pass(60_000);
+    assert_eq!(deliver(OUTSIDE_TURNS_PER_MINUTE).await.status, 202);
+}
+
+// Conformance: A-211
+#[tokio::test]
+async fn the_hundred_and_first_request_of_an_outside_caller_is_refused() {
+    let world = TestServer::limited(RateLimits {
+        outside_per_minute: OUTSIDE_REQUESTS_PER_MINUTE,
+        ..OFF
+    });
+    let path = trigger(&world).await;
+    for number in 0..OUTSIDE_REQUESTS_PER_MINUTE {
+        assert_eq!(world.send(posted(&path, "x", &[])).await.status, 202, "{number}");
+    }
+    let refused = world.send(posted(&path, "x", &[])).await;
+    assert_eq!(refused.code(), (429, "rate_limited".to_owned()));
+    assert_eq!(refused.header("retry-after"), "60");
+}
+
+async fn trigger(world: &TestServer) -> String {
+    let shown = world.post("/api/agents/main/external-trigger", "").await;
+    let shown: Value = serde_json::from_str(&shown.body).expect("JSON");
+    shown["trigger_path"].as_str().expect("a path").to_owned()
 }

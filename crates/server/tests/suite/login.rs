@@ -163,6 +163,8 @@ async fn guessing_codes_is_slowed_down() {
         client_per_minute: 0,
         messages_per_minute: 0,
         failures_per_minute: 1,
+        outside_per_minute: 0,
+        outside_turns_per_minute: 0,
     });
     let guess = "1".repeat(64);
     assert_eq!(enter(&world, &guess).await.code().0, 404);

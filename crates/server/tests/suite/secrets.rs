@@ -16,7 +16,7 @@ async fn delete(server: &TestServer) -> Answer {
 }
 
 #[tokio::test]
-async fn a_secret_is_listed_with_its_agents_and_without_its_value() {
+async fn a_secret_is_listed_with_its_agents_and_removed_from_them() {
     let server = TestServer::new();
     let stored = server
         .post("/api/secrets/A_TOKEN", r#"{"value": "s3cret-value"}"#)
@@ -30,6 +30,10 @@ async fn a_secret_is_listed_with_its_agents_and_without_its_value() {
     assert!(!format!("{stored:?}{listed:?}").contains("s3cret-value"));
     let removed = delete(&server).await;
     assert_eq!(removed.status, 200, "{removed:?}");
+    assert_eq!(body(&removed)["agents"], json!(["main"]));
+    let settings = body(&server.get("/api/agents/main/settings").await);
+    let list = settings["sandbox"]["allowed_secrets"].as_array();
+    assert!(list.is_none_or(Vec::is_empty), "{settings}");
     assert_eq!(body(&server.get("/api/secrets").await), json!([]));
     assert_eq!(delete(&server).await.status, 404);
 }

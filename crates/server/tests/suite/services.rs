@@ -2,7 +2,7 @@
 
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use std::task::{Context, Poll, Waker};
 
@@ -226,4 +226,16 @@ fn question() -> Decision {
     );
     let (run, asked_at) = (RunKey(Digest::of(b"run")), Millis(NOON_MS));
     inquiry.asked_by(main(), run, asked_at, Some(1_000))
+}
+
+/// An entropy source that returns different bytes each time.
+#[derive(Default)]
+pub(super) struct Counter(AtomicU64);
+
+impl Entropy for Counter {
+    fn random_bytes(&self) -> [u8; 32] {
+        let mut bytes = [0; 32];
+        bytes[..8].copy_from_slice(&self.0.fetch_add(1, Ordering::Relaxed).to_le_bytes());
+        bytes
+    }
 }

@@ -26,6 +26,8 @@ use wakeful_core::message::RunOptions;
 use wakeful_core::policy::{ActionRules, PolicyEffect, RuleDefaults};
 use wakeful_core::problem::Problem;
 use wakeful_core::prompt::Guidance;
+use wakeful_core::redact::Redactor;
+use wakeful_core::sandbox_policy::SandboxPolicy;
 use wakeful_core::step::EffectClass;
 use wakeful_core::sub_run::START_RUN;
 use wakeful_core::time::Millis;
@@ -33,15 +35,15 @@ use wakeful_core::tool::{Capability, EnvironmentCapability, RiskLevel, ToolContr
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_runtime::EngineError;
 use wakeful_runtime::rows::Agent;
-use wakeful_server::ExplainedCall;
 use wakeful_server::{
-    Access, DaemonFacts, DaemonStage, Host, InProcess, LoginHost, MissingKey, Options, Peer, ProviderHost,
-    RateLimits, SecretHost, router,
+    Access, DaemonFacts, DaemonStage, ExplainedCall, FolderHost, Host, InProcess, LoginHost, MissingKey,
+    Options, Peer, ProviderHost, RateLimits, SecretHost, router,
 };
 
+use super::one_folder::OneFolder;
 use super::one_provider::OneProvider;
 use super::one_secret::SecretNames;
-use super::services::{InMemoryServices, main};
+use super::services::{Counter, InMemoryServices, main};
 
 pub(super) const TOKEN: &str = "a-token-that-nobody-could-guess-0";
 pub(super) const HOST: &str = "127.0.0.1:7717";
@@ -255,26 +257,17 @@ impl Clock for Time {
     }
 }
 
-/// An entropy source that returns different bytes each time.
-#[derive(Default)]
-pub(super) struct Counter(AtomicU64);
-
-impl Entropy for Counter {
-    fn random_bytes(&self) -> [u8; 32] {
-        let mut bytes = [0; 32];
-        bytes[..8].copy_from_slice(&self.0.fetch_add(1, Ordering::Relaxed).to_le_bytes());
-        bytes
-    }
-}
-
 /// Records the calls to the binary.
 #[derive(Default)]
 pub(super) struct RecordingHost {
     pub(super) stop: AtomicBool,
     /// Whether every caller counts as a tool's process.
     pub(super) is_tool: AtomicBool,
+    /// Messages to agents that were typed in the terminal chat.
+    pub(super) typed: AtomicU64,
     pub(super) instructions: Mutex<Option<String>>,
     pub(super) secrets: SecretNames,
+    pub(super) redactor: Mutex<Arc<Redactor>>,
 }
 
 impl Host for RecordingHost {
@@ -306,13 +299,10 @@ impl Host for RecordingHost {
     }
 
     fn change_setting(&self, name: &str, _value: &Value) -> Result<(), Problem> {
+        let code = "config_key_unknown";
         match name {
             "server.port" | "agents.main.models" => Ok(()),
-            _ => Err(Problem::new(
-                "config_key_unknown",
-                "unknown setting",
-                "use another",
-            )),
+            _ => Err(Problem::new(code, "unknown setting", "use another")),
         }
     }
 
@@ -324,7 +314,7 @@ impl Host for RecordingHost {
         RuleDefaults::default()
     }
 
-    fn policies(&self, agent: &AgentId, rules: &ActionRules) -> Result<AgentPolicy, Problem> {
+    fn policies(&self, agent: &AgentId, at: &str, rules: &ActionRules) -> Result<AgentPolicy, Problem> {
         Ok(AgentPolicy {
             agent_id: agent.to_string(),
             mode: rules.mode,
@@ -332,6 +322,8 @@ impl Host for RecordingHost {
             policies: Vec::new(),
             problems: Vec::new(),
             folders: Vec::new(),
+            sandbox: SandboxPolicy::new(agent, at, &rules.sandbox, Vec::new()),
+            hooks: Vec::new(),
         })
     }
 
@@ -349,6 +341,7 @@ impl Host for RecordingHost {
             targets: Vec::new(),
             alternatives: Vec::new(),
             recorded: None,
+            foreign_targets: None,
             note: None,
             stage: None,
         })
@@ -374,6 +367,10 @@ impl Host for RecordingHost {
     fn set_instructions(&self, _agent: &AgentId, text: Option<&str>) -> Result<(), Problem> {
         *self.instructions.lock().expect("the text") = text.map(str::to_owned);
         Ok(())
+    }
+
+    fn erase_typed(&self, _agent: &AgentId) -> Result<u64, Problem> {
+        Ok(self.typed.swap(0, Ordering::Relaxed))
     }
 
     fn model_state(&self, agent: &Agent) -> Option<AgentModelState> {
@@ -409,6 +406,10 @@ impl Host for RecordingHost {
         Guidance::default()
     }
 
+    fn redactor(&self) -> Arc<Redactor> {
+        Arc::clone(&self.redactor.lock().expect("a redactor"))
+    }
+
     fn is_tool(&self, _peer: Peer) -> bool {
         self.is_tool.load(Ordering::Relaxed)
     }
@@ -419,6 +420,10 @@ impl Host for RecordingHost {
 
     fn secrets(&self) -> Arc<dyn SecretHost> {
         Arc::new(self.secrets.clone())
+    }
+
+    fn folders(&self) -> Arc<dyn FolderHost> {
+        Arc::new(OneFolder)
     }
 
     fn backup(&self) -> BackupStatus {
@@ -448,16 +453,15 @@ impl Host for RecordingHost {
 pub(super) struct LoginFiles {
     pub(super) list: Mutex<Option<Vec<u8>>>,
     pub(super) pages: Mutex<BTreeMap<PathBuf, String>>,
-    /// Whether writes fail because the disk is full.
     pub(super) is_full: AtomicBool,
 }
 
 impl LoginFiles {
     fn check_space(&self) -> io::Result<()> {
-        match self.is_full.load(Ordering::Relaxed) {
-            true => Err(io::ErrorKind::StorageFull.into()),
-            false => Ok(()),
-        }
+        let is_full = self.is_full.load(Ordering::Relaxed);
+        (!is_full)
+            .then_some(())
+            .ok_or_else(|| io::ErrorKind::StorageFull.into())
     }
 }
 
@@ -467,23 +471,20 @@ impl LoginHost for LoginFiles {
     }
 
     fn write_list(&self, list: &[u8]) -> io::Result<()> {
-        self.check_space()?;
-        *self.list.lock().expect("a lock") = Some(list.to_vec());
-        Ok(())
+        self.check_space()
+            .map(|()| *self.list.lock().expect("a lock") = Some(list.to_vec()))
     }
 
     fn remove_list(&self) -> io::Result<()> {
-        *self.list.lock().expect("a lock") = None;
+        self.list.lock().map(|mut list| *list = None).expect("a lock");
         Ok(())
     }
 
     fn write_page(&self, name: &str, html: &str) -> io::Result<PathBuf> {
         self.check_space()?;
         let path = PathBuf::from(format!("/home/run/login-{name}.html"));
-        self.pages
-            .lock()
-            .expect("a lock")
-            .insert(path.clone(), html.to_owned());
+        let mut pages = self.pages.lock().expect("a lock");
+        pages.insert(path.clone(), html.to_owned());
         Ok(path)
     }
 

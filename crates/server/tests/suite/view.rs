@@ -4,6 +4,7 @@ use wakeful_api::Activity;
 use wakeful_core::blob::BlobHash;
 use wakeful_core::conversation::{Block, Role};
 use wakeful_core::key::{Digest, RunKey};
+use wakeful_core::provenance::Sources;
 use wakeful_core::time::Millis;
 use wakeful_runtime::api::TranscriptItem;
 use wakeful_runtime::rows::{EventRow, TranscriptEntryRow};
@@ -74,6 +75,7 @@ fn an_erased_line_is_shown_as_erased() {
             role: Role::Assistant,
             content: BlobHash(Digest::ZERO),
             at: Millis(0),
+            sources: Sources::none(),
         },
         run: None,
         blocks,

@@ -10,7 +10,7 @@ use tracing::instrument::WithSubscriber as _;
 use wakeful_core::agent_settings::{Change, SettingsChange};
 use wakeful_core::decision::{AnswerInput, Channel, DENY};
 use wakeful_core::id::{AgentId, BadId};
-use wakeful_core::policy::ExternalCausePolicy;
+use wakeful_core::policy::ForeignTargetPolicy;
 use wakeful_core::wake::{AgentControl, Lifecycle};
 use wakeful_ports::journal::Journal;
 use wakeful_runtime::api::{AgentChange, NewAgent, RuntimeApi, SubscriptionApi};
@@ -156,7 +156,7 @@ impl SimDaemon {
             let others = AGENTS.into_iter().filter(|other| *other != name);
             let settings = SettingsChange {
                 may_start: Change::Set(others.map(str::to_owned).collect()),
-                external_causes: Change::Set(ExternalCausePolicy::Allow),
+                foreign_targets: Change::Set(ForeignTargetPolicy::Allow),
                 ..SettingsChange::default()
             };
             self.ask(self.api.agents.change_settings(agent(name)?, settings))
@@ -203,6 +203,7 @@ impl SimDaemon {
             | EngineError::Subscription(_)
             | EngineError::Lifecycle { .. }
             | EngineError::Setting(_)
+            | EngineError::UnknownLimit(_)
             | EngineError::TimeInPast(_)
             | EngineError::UnknownTrigger => true,
             EngineError::UnknownAgent(_)

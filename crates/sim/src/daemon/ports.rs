@@ -228,6 +228,7 @@ impl ToolHost for AlertTools {
             sandbox: None,
             blobs: Vec::new(),
             images: Vec::new(),
+            changed: Vec::new(),
             retry_after: None,
         }
     }

@@ -107,6 +107,7 @@ fn sealed(row: &EventRow) -> Result<SealedEvent, String> {
         payload,
         salt,
         payload_hash: row.payload_hash,
+        audit: None,
         policy_version: version.map(PolicyVersion::new),
     })
 }

@@ -163,9 +163,10 @@ async fn survives(class: EffectClass, case: FaultCase, at: usize) -> bool {
     has_struck
 }
 
+// Conformance: L-160
 #[tokio::test]
 async fn a_storage_fault_at_any_stage_leaves_one_record_of_a_call() {
-    for class in [EffectClass::Plain, EffectClass::Idempotent] {
+    for class in [EffectClass::Plain, EffectClass::Idempotent, EffectClass::Saga] {
         for case in CASES {
             let mut struck = 0;
             while survives(class, case, struck).await {

@@ -4,6 +4,8 @@ use wakeful_core::decision::{DEADLINE_HOURS_DEFAULT, DENY, HOUR_MS};
 use wakeful_core::policy::{DenialCategory, GateStage, HostScope, PathAccess, PathScope, PolicyEffect};
 use wakeful_core::report::payload::{Payload, PolicyDecided, ToolExecuted};
 
+use wakeful_core::tool::{Connection, ConnectionVerdict, EntityLink};
+
 use super::judged_again::written;
 use super::*;
 
@@ -18,6 +20,7 @@ impl Looks {
             begun: Mutex::default(),
             gate: setting.gate,
             target: Mutex::new(setting.target.clone()),
+            connections: setting.connections.clone(),
             refuses: setting.refuses,
             log,
             granted: Mutex::default(),
@@ -28,7 +31,7 @@ impl Looks {
 
 impl Daemon {
     /// The payloads of the agent's events.
-    async fn events(&self) -> Vec<Payload> {
+    pub(super) async fn events(&self) -> Vec<Payload> {
         let agent = AgentId::parse("main").expect("a name");
         let rows = self.api.events.after(agent, 0, 1_000).await.expect("events");
         rows.iter().filter_map(|row| Some(row.body()?.payload)).collect()
@@ -198,7 +201,10 @@ async fn a_denied_path_and_a_denied_host_are_audited_with_their_entry() {
     }
 }
 
-// Conformance, L-041
+// Conformance: A-177 (the status and the stage of each code),
+//     A-178 (the audited stage and category),
+//     A-245 (the audited stage and category),
+//     L-041 (the category of each code)
 #[tokio::test]
 async fn a_violation_that_the_tool_finds_is_a_denial() {
     for (code, stage, category) in [
@@ -228,4 +234,82 @@ async fn a_violation_that_the_tool_finds_is_a_denial() {
         });
         assert_eq!(executed, Some((Some(stage), Some(category))));
     }
+}
+
+// Conformance: L-131
+#[tokio::test]
+async fn every_call_leaves_two_messages_and_its_effects_as_links() {
+    let daemon = Daemon::begin(Setting {
+        calls: 2,
+        class: EffectClass::Idempotent,
+        ..Setting::default()
+    })
+    .await;
+    daemon.tools.permits.add_permits(2);
+    daemon.settle().await;
+    let run = daemon.api.runs.get(daemon.run).await.expect("a run");
+    let transcript = daemon.api.messages.transcript(run.row.agent_id, None, 100);
+    let transcript = transcript.await.expect("a transcript");
+    let count = |is: fn(&Block) -> bool| {
+        let lines = transcript.lines.iter().filter_map(|line| line.blocks.as_ref());
+        lines.flatten().filter(|block| is(block)).count()
+    };
+    assert_eq!(count(|block| matches!(block, Block::ToolUse(_))), 2);
+    assert_eq!(count(|block| matches!(block, Block::ToolResult { .. })), 2);
+    let links = daemon.events().await.into_iter().filter_map(|event| {
+        let Payload::ToolExecuted(executed) = event else {
+            return None;
+        };
+        Some(executed.links)
+    });
+    let expected = |id: &str| vec![EntityLink::effect(&ChangedEntity::new("task", id))];
+    assert_eq!(links.collect::<Vec<_>>(), [expected("0"), expected("1")]);
+}
+
+// Conformance: A-178
+#[tokio::test]
+async fn each_refused_connection_of_a_command_is_an_event() {
+    let connection = |host: &str, verdict, reason: &str| Connection {
+        host: host.to_owned(),
+        port: 443,
+        verdict,
+        reason: reason.to_owned(),
+        count: 2,
+        sent_bytes: 0,
+        received_bytes: 0,
+    };
+    let refused = "the entry \"*.example\" of the denied hosts excludes it";
+    let daemon = Daemon::begin(Setting {
+        connections: vec![
+            connection("ok.test", ConnectionVerdict::Allowed, "ok.test"),
+            connection("a.example", ConnectionVerdict::Refused, refused),
+            connection("gone.test", ConnectionVerdict::Failed, "no address"),
+        ],
+        ..Setting::default()
+    })
+    .await;
+    daemon.tools.permits.add_permits(1);
+    daemon.settle().await;
+    assert_eq!(
+        daemon.outcome().await.1[0].0,
+        StepStatus::Ok,
+        "the command itself ran"
+    );
+    let events = daemon.events().await.into_iter();
+    let refusals: Vec<_> = events
+        .filter_map(|event| {
+            let Payload::ConnectionRefused(one) = event else {
+                return None;
+            };
+            Some((one.host, one.port, one.effect, one.reason, one.count))
+        })
+        .collect();
+    let expected = (
+        "a.example".to_owned(),
+        443,
+        PolicyEffect::Deny,
+        refused.to_owned(),
+        2,
+    );
+    assert_eq!(refusals, [expected]);
 }

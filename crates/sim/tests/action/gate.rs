@@ -1,7 +1,10 @@
 //! The gates before the policy, with real runs: a stopped call leaves one result and one complete record.
 
+use std::collections::BTreeMap;
+
 use wakeful_core::conversation::Role;
 use wakeful_core::decision::{BlastRadius, Severity};
+use wakeful_core::need_to_know::{Boundary, CategoryRules, NeedToKnow};
 use wakeful_core::policy::{DenialCategory, GateStage, RuleName, UNCLASSIFIED_TOOL};
 use wakeful_core::tool::ToolInvocation;
 use wakeful_core::tool::invocation::ComplianceStatus;
@@ -9,6 +12,22 @@ use wakeful_core::tool::invocation::ComplianceStatus;
 use wakeful_store::rows::DecisionFilter;
 
 use super::*;
+
+/// The permissions of an agent, with the rules of a category that lists no argument.
+pub(super) fn inference(
+    gate: GateCase,
+    open: (InferencePermissions, PolicyVersion),
+) -> (InferencePermissions, PolicyVersion) {
+    let (mut permissions, version) = open;
+    if gate == GateCase::UnlistedArgument {
+        let rules = CategoryRules {
+            models: None,
+            fields: [(Boundary::Tool, BTreeMap::new())].into(),
+        };
+        permissions.need_to_know = NeedToKnow([("health".to_owned(), rules)].into());
+    }
+    (permissions, version)
+}
 
 /// A run whose calls were stopped or performed.
 struct Finished {
@@ -79,6 +98,28 @@ async fn a_call_outside_scope_or_reason_is_denied_before_the_policy() {
             assert_eq!(run.results().await, 1, "one result for the model");
         }
     }
+}
+
+// Conformance: L-159
+#[tokio::test]
+async fn an_argument_that_is_not_listed_reaches_no_tool() {
+    let run = finished(Setting {
+        gate: GateCase::UnlistedArgument,
+        ..Setting::default()
+    })
+    .await;
+    assert_eq!(run.daemon.begun(), Vec::<u64>::new());
+    assert_eq!(
+        (run.statuses.as_slice(), run.reasons[0].as_str()),
+        (&[StepStatus::Denied][..], "overshared_payload_blocked")
+    );
+    let [invocation] = run.invocations.as_slice() else {
+        panic!("one record: {:?}", run.invocations);
+    };
+    assert_eq!(
+        (invocation.stage, invocation.denial_category),
+        (GateStage::Scope, Some(DenialCategory::OversharedPayloadBlocked))
+    );
 }
 
 // Conformance: L-113

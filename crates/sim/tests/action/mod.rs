@@ -1,12 +1,16 @@
 //! How the actions of one round are performed: side by side, within a time limit, and only under the policy that
 //! is in force when they begin.
 
+mod changing_policy;
 mod fault;
 mod flow;
 mod gate;
 mod judged_again;
+mod process;
 mod quota;
+mod rate;
 mod side_by_side;
+mod web_search;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -26,7 +30,8 @@ use wakeful_core::retry::RetryPolicy;
 use wakeful_core::sandbox_scope::SandboxScope;
 use wakeful_core::step::{EffectClass, RetryAfter, StepStatus, ToolError};
 use wakeful_core::tool::{
-    Capability, EnvironmentCapability, RiskLevel, ToolContract, ToolQuota, ToolRiskClassification, WakeReason,
+    Capability, ChangedEntity, Connection, EnvironmentCapability, RiskLevel, ToolContract, ToolQuota,
+    ToolRiskClassification, WEB_SEARCH, WakeReason,
 };
 use wakeful_policy::{PolicyEngine, ToolRegistry};
 use wakeful_ports::model::{DeltaSink, Model, ModelResponse};
@@ -38,6 +43,8 @@ use wakeful_runtime::service::{Options, Service, WriterMode};
 use wakeful_runtime::{EngineDefaults, Halt, HaltSwitch};
 use wakeful_store::Store;
 
+use self::changing_policy::ChangingPolicy;
+use self::process::{Parts, Process};
 use crate::engine_factory::SameEngineFactory;
 use crate::service::{Salts, Ticks};
 
@@ -52,11 +59,16 @@ struct Caller {
     fault: Option<Arc<fault::StageFault>>,
     /// The names of the tools that the newest request offered.
     offered: Arc<Mutex<Vec<String>>>,
+    /// Whether its provider searches the web for the first reply.
+    searches: bool,
 }
 
 impl Model for Caller {
     fn profile(&self, _: &str) -> ModelProfile {
-        ModelProfile::here("sim")
+        ModelProfile {
+            searches_web: self.searches,
+            ..ModelProfile::here("sim")
+        }
     }
 
     async fn call(&self, request: ModelRequest, _: &dyn DeltaSink) -> Result<ModelResponse, ModelFailure> {
@@ -74,7 +86,8 @@ impl Model for Caller {
                 if let Some(fault) = &self.fault {
                     fault.arm();
                 }
-                (0..self.calls).map(call).collect()
+                let found = self.searches.then(web_search::found);
+                found.into_iter().chain((0..self.calls).map(call)).collect()
             }
             _ => vec![Block::Text { text: "done".into() }],
         };
@@ -105,6 +118,7 @@ struct Looks {
     gate: GateCase,
     /// What the arguments lead to; none for a tool without paths and hosts.
     target: Mutex<Option<Target>>,
+    connections: Vec<Connection>,
     /// The code with which the tool itself refuses an action.
     refuses: Option<&'static str>,
     log: Arc<CallLog>,
@@ -141,6 +155,8 @@ enum GateCase {
     Unclassified,
     /// The arguments do not match the tool's schema.
     BadArguments,
+    /// The agent's data has a category that gives the tool no argument.
+    UnlistedArgument,
 }
 
 /// When the policy starts to deny the tool.
@@ -154,12 +170,13 @@ enum DenialMoment {
 
 impl ToolHost for Looks {
     fn specs(&self) -> Vec<ToolSpec> {
-        vec![ToolSpec {
-            name: TOOL.to_owned(),
+        let spec = |name: &str| ToolSpec {
+            name: name.to_owned(),
             description: String::new(),
             input_schema: json!({"type": "object"}),
             freeform: None,
-        }]
+        };
+        vec![spec(TOOL), spec(WEB_SEARCH)]
     }
 
     fn class(&self, _: &str) -> Option<EffectClass> {
@@ -192,9 +209,11 @@ impl ToolHost for Looks {
                 capabilities_required: [Capability::Environment(EnvironmentCapability::CommandRun)].into(),
                 ..contract
             }),
-            GateCase::None | GateCase::NoCategory | GateCase::Unclassified | GateCase::BadArguments => {
-                Some(contract)
-            }
+            GateCase::None
+            | GateCase::NoCategory
+            | GateCase::Unclassified
+            | GateCase::BadArguments
+            | GateCase::UnlistedArgument => Some(contract),
         }
     }
 
@@ -210,7 +229,7 @@ impl ToolHost for Looks {
         let target = self.target.lock().expect("a target").clone();
         CallFacts {
             targets: target.into_iter().collect(),
-            command: None,
+            ..CallFacts::default()
         }
     }
 
@@ -236,74 +255,18 @@ impl ToolHost for Looks {
         }
         let after_ms = Some(60_000);
         ToolOutcome {
-            content: json!({ "number": number }).to_string(),
+            content: json!({ "number": number, "connections": self.connections }).to_string(),
             code: is_busy.then_some("busy").or(self.refuses).map(str::to_owned),
             exit_status: None,
-            sandbox: None,
+            sandbox: Some("full".into()),
             blobs: Vec::new(),
             images: Vec::new(),
+            changed: vec![ChangedEntity::new("task", &number.to_string())],
             retry_after: is_busy.then_some(RetryAfter { after_ms }),
         }
     }
 
     async fn clean_up(&self, _: OperationId) {}
-}
-
-/// Permits the tool until a moment, and denies it afterwards. A verdict or a look at the version is one passage.
-struct ChangingPolicy {
-    rules: PolicyEngine,
-    denies: AtomicBool,
-    moment: Option<DenialMoment>,
-    versions: AtomicUsize,
-    /// The store on which a brake is set while the first intents are committed.
-    brakes: Option<Store>,
-    log: Arc<CallLog>,
-    during_verdict: Mutex<Option<fn(&Store)>>,
-    store: Store,
-}
-
-impl ChangingPolicy {
-    fn rules(&self, rules: &ActionRules) -> ActionRules {
-        let mut rules = rules.clone();
-        if self.denies.load(Ordering::SeqCst) {
-            rules.denied.insert(TOOL.into());
-        }
-        rules
-    }
-}
-
-impl Policy for ChangingPolicy {
-    fn decide(&self, question: &PolicyQuery<'_>) -> PolicyVerdict {
-        self.log.note("decide");
-        let rules = self.rules(question.rules);
-        let verdict = self.rules.decide(&PolicyQuery {
-            rules: &rules,
-            ..question.clone()
-        });
-        if let Some(act) = self.during_verdict.lock().expect("a function").take() {
-            act(&self.store);
-        }
-        if self.moment == Some(DenialMoment::BeforeCommit) {
-            self.denies.store(true, Ordering::SeqCst);
-        }
-        verdict
-    }
-
-    fn version(&self, agent: &AgentId, rules: &ActionRules) -> PolicyVersion {
-        // The first passage is the verdict's, the second the transaction's, the third the one before the action.
-        let passage = self.versions.fetch_add(1, Ordering::SeqCst);
-        if self.moment == Some(DenialMoment::AfterCommit) && passage == 2 {
-            self.denies.store(true, Ordering::SeqCst);
-        }
-        if let Some(store) = self.brakes.as_ref().filter(|_| passage == 1) {
-            judged_again::brake(store);
-        }
-        self.rules.version(agent, &self.rules(rules))
-    }
-
-    fn inference(&self, agent: &AgentId) -> (InferencePermissions, PolicyVersion) {
-        Policy::inference(&self.rules, agent)
-    }
 }
 
 struct Daemon {
@@ -314,7 +277,8 @@ struct Daemon {
     store: Store,
     run: RunKey,
     policy: Arc<ChangingPolicy>,
-    _switch: HaltSwitch,
+    parts: Parts,
+    process: Process,
 }
 
 fn agent() -> AgentId {
@@ -347,6 +311,10 @@ struct Setting {
     busy: usize,
     brakes: bool,
     quota: Option<ToolQuota>,
+    /// What the commands connected to.
+    connections: Vec<Connection>,
+    /// The settings of an agent whose provider searches the web.
+    search: Option<fn(&mut AgentSettings)>,
     /// What another process does while the first verdict is given.
     during_verdict: Option<fn(&Store)>,
 }
@@ -366,6 +334,8 @@ impl Default for Setting {
             busy: 0,
             brakes: false,
             quota: None,
+            connections: Vec::new(),
+            search: None,
             during_verdict: None,
         }
     }
@@ -375,6 +345,9 @@ fn restrict(settings: &mut AgentSettings, setting: &Setting) {
     settings.permission_mode = setting.mode;
     let quota = setting.quota.map(|quota| (TOOL.to_owned(), quota));
     settings.tool_quotas.extend(quota);
+    if let Some(change) = setting.search {
+        change(settings);
+    }
     match setting.gate {
         GateCase::NoCategory => settings.allowed_category_ids.clear(),
         GateCase::NoCapability => {
@@ -385,7 +358,8 @@ fn restrict(settings: &mut AgentSettings, setting: &Setting) {
         | GateCase::OtherReason
         | GateCase::NoContract
         | GateCase::Unclassified
-        | GateCase::BadArguments => {}
+        | GateCase::BadArguments
+        | GateCase::UnlistedArgument => {}
     }
 }
 
@@ -410,11 +384,12 @@ impl Daemon {
         if let Some(fault) = &setting.fault {
             store = store.with_faults(Arc::<fault::StageFault>::clone(fault));
         }
-        let hub: Arc<Hub> = Arc::default();
         let log: Arc<CallLog> = Arc::default();
         let tools = Arc::new(Looks::new(&setting, Arc::clone(&log)));
         let policy = Arc::new(ChangingPolicy {
-            rules: PolicyEngine::new(ToolRegistry::new([TOOL.to_owned()].into())).expect("a policy"),
+            gate: setting.gate,
+            rules: PolicyEngine::new(ToolRegistry::new([TOOL.to_owned(), WEB_SEARCH.to_owned()].into()))
+                .expect("a policy"),
             denies: AtomicBool::new(false),
             moment: setting.denies,
             versions: AtomicUsize::new(0),
@@ -424,31 +399,20 @@ impl Daemon {
             store: store.clone(),
         });
         let offered: Arc<Mutex<Vec<String>>> = Arc::default();
-        let (switch, halt) = Halt::new();
-        let (service, api, _) = Service::new(Options {
-            store: store.clone(),
-            writers: WriterMode::Alone,
-            runner: RunnerId::new("daemon"),
-            engine_factory: Arc::new(SameEngineFactory {
-                store: store.clone(),
-                model: Arc::new(Caller {
-                    calls: setting.calls,
-                    fault: setting.fault.clone(),
-                    offered: Arc::clone(&offered),
-                }),
-                tools: Arc::clone(&tools),
-                policy: Arc::<ChangingPolicy>::clone(&policy),
-                clock: Arc::<Ticks>::clone(&ticks),
-                entropy: Arc::new(Salts),
-                hub: Arc::clone(&hub),
-            }),
-            hub,
-            halt,
-            clock: Arc::<Ticks>::clone(&ticks),
-            entropy: Arc::new(Salts),
-            governance: EngineDefaults::default(),
+        let model = Arc::new(Caller {
+            calls: setting.calls,
+            fault: setting.fault.clone(),
+            offered: Arc::clone(&offered),
+            searches: setting.search.is_some(),
         });
-        tokio::spawn(service.run());
+        let parts = Parts {
+            store: store.clone(),
+            model,
+            tools: Arc::clone(&tools),
+            policy: Arc::clone(&policy),
+            ticks: Arc::clone(&ticks),
+        };
+        let (process, api) = Process::start(parts.clone());
         let agent = agent();
         let mut new = NewAgent::new(agent.clone(), "/somewhere".into());
         restrict(&mut new.settings, &setting);
@@ -462,7 +426,8 @@ impl Daemon {
             store,
             run,
             policy,
-            _switch: switch,
+            parts,
+            process,
         };
         daemon.settle().await;
         daemon

@@ -161,7 +161,7 @@ fn use_elsewhere(store: &Store) {
     std::thread::spawn(write).join().expect("a use");
 }
 
-// Conformance: A-163
+// Conformance: A-163, L-160
 #[tokio::test]
 async fn a_use_between_the_count_and_the_intents_is_noticed() {
     for (is_used, begun) in [(false, 2), (true, 1)] {

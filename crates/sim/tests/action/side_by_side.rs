@@ -2,6 +2,7 @@
 
 use super::*;
 
+// Conformance: A-177
 #[tokio::test]
 async fn at_most_four_repeatable_actions_run_at_once() {
     let daemon = Daemon::begin(Setting {
@@ -60,6 +61,7 @@ async fn an_action_judged_by_an_outdated_policy_never_begins() {
     }
 }
 
+// Conformance: A-177
 #[tokio::test]
 async fn a_tool_that_never_ends_is_stopped_after_its_time_limit() {
     for (class, status, reason) in [

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use wakeful_core::id::{AgentId, RunnerId};
 use wakeful_core::message::Message;
+use wakeful_core::rate::TOOL_CALLS_PER_MINUTE;
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::guidance::NoGuidance;
 use wakeful_ports::model::Model;
@@ -56,7 +57,10 @@ impl<M: Model, T: ToolHost> EngineFactory for SameEngineFactory<M, T> {
             halt: Halt::never(),
             observer: Arc::<Hub>::clone(&self.hub),
             runner: RunnerId::new("daemon"),
-            defaults: EngineDefaults::default(),
+            defaults: EngineDefaults {
+                tool_calls_per_minute: TOOL_CALLS_PER_MINUTE,
+                ..EngineDefaults::default()
+            },
         })
     }
 

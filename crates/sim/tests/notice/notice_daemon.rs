@@ -122,6 +122,7 @@ impl ToolHost for Writer {
             sandbox: None,
             blobs: Vec::new(),
             images: Vec::new(),
+            changed: Vec::new(),
             retry_after: None,
         }
     }

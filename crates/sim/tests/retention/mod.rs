@@ -15,6 +15,7 @@ use wakeful_core::conversation::Role;
 use wakeful_core::id::{AgentId, SessionId, ThreadId, TurnId};
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::message::{Message, NewMessage};
+use wakeful_core::provenance::Sources;
 use wakeful_core::report::payload::RunStarted;
 use wakeful_core::report::{Event, EventDraft, SealedEvent};
 use wakeful_core::retention::{DAY_MS, EVENTS_KEPT_MIN, RUNS_KEPT_MIN, Retention, RetentionLimit};
@@ -214,7 +215,7 @@ fn commit(
         agent_id: agent.clone(),
         thread_id: thread(),
         machine: "turn".into(),
-        machine_version: 1,
+        machine_version: 2,
         version: 1,
         state: format!(r#"{{"reply":"{}"}}"#, result.hash),
         status,
@@ -234,6 +235,7 @@ fn commit(
     })?;
     for (role, content) in [(Role::User, prompt.hash), (Role::Tool, result.hash)] {
         let entry = TranscriptEntryRow {
+            sources: Sources::none(),
             run_key,
             role,
             content,

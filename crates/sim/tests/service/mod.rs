@@ -237,6 +237,7 @@ impl ToolHost for Mailer {
             sandbox: None,
             blobs: Vec::new(),
             images: Vec::new(),
+            changed: Vec::new(),
             retry_after: None,
         }
     }

@@ -133,7 +133,8 @@ CREATE TABLE wake_refusal (
 );
 
 -- The newest state of each run. `wait_kind` is what it waits for, null where it may continue; `wait_until_ms` is when that
--- ends by itself; `wait_microusd` is what the next request of a run may cost that waits for the budget; a `suspended_at_ms`
+-- ends by itself; `wait_amount` is what the next step of a run may use that waits for the budget, and
+-- `wait_limit_id` the limit, null for a daily cap on money; a `suspended_at_ms`
 -- in the future shows that the clock was set back. `claim_count` counts how often the run was claimed since it last made
 -- progress. `prune_level` is what retention removed: 0 nothing, 1 the trace, 2 the contents as well. `needs_attention` is
 -- 1 from a failure or an unknown outcome until a person dismisses it or runs it again.
@@ -148,9 +149,10 @@ CREATE TABLE run (
     status          TEXT COLLATE "C" NOT NULL,
     started_at_ms   BIGINT           NOT NULL,
     ended_at_ms     BIGINT,
-    wait_kind       TEXT COLLATE "C" CHECK (wait_kind IN ('due', 'decision', 'children', 'budget', 'turn')),
+    wait_kind       TEXT COLLATE "C" CHECK (wait_kind IN ('due', 'decision', 'children', 'budget', 'turn', 'rate')),
     wait_until_ms   BIGINT,
-    wait_microusd   BIGINT CHECK (wait_microusd > 0),
+    wait_amount     BIGINT CHECK (wait_amount > 0),
+    wait_limit_id   BYTEA CHECK (length(wait_limit_id) = 32),
     suspended_at_ms BIGINT,
     claim_count     BIGINT           NOT NULL DEFAULT 0,
     fault           TEXT COLLATE "C",
@@ -159,15 +161,16 @@ CREATE TABLE run (
     CHECK ((status = 'open') = (ended_at_ms IS NULL)),
     CHECK ((wait_kind IS NULL) = (suspended_at_ms IS NULL)),
     CHECK (wait_kind IS NULL OR status = 'open'),
-    CHECK (wait_until_ms IS NOT NULL OR wait_kind IS NULL OR wait_kind NOT IN ('due', 'budget')),
-    CHECK (wait_until_ms IS NULL OR wait_kind IN ('due', 'decision', 'budget')),
-    CHECK ((wait_microusd IS NOT NULL) = (wait_kind IS NOT NULL AND wait_kind = 'budget'))
+    CHECK (wait_until_ms IS NOT NULL OR wait_limit_id IS NOT NULL OR wait_kind IS NULL OR wait_kind NOT IN ('due', 'budget', 'rate')),
+    CHECK (wait_limit_id IS NULL OR (wait_kind IS NOT NULL AND wait_kind = 'budget')),
+    CHECK (wait_until_ms IS NULL OR wait_kind IN ('due', 'decision', 'budget', 'rate')),
+    CHECK ((wait_amount IS NOT NULL) = (wait_kind IS NOT NULL AND wait_kind = 'budget'))
 ) WITH (fillfactor = 70);
 -- The status, which never varies here, makes the planner prefer it to `run_of_agent`.
 CREATE INDEX run_open ON run (agent_id, status, wait_kind, run_key) WHERE status = 'open';
 -- The dispatcher searches by what runs wait for, and by the times at which waits end or began, so that runs which wait
 -- cost it nothing.
-CREATE INDEX run_wait ON run (wait_kind, agent_id, run_key, wait_microusd) WHERE status = 'open';
+CREATE INDEX run_wait ON run (wait_kind, agent_id, run_key, wait_amount, wait_limit_id) WHERE status = 'open';
 CREATE INDEX run_due ON run (wait_until_ms) WHERE status = 'open' AND wait_until_ms IS NOT NULL;
 CREATE INDEX run_suspended ON run (suspended_at_ms) WHERE status = 'open' AND wait_until_ms IS NOT NULL;
 CREATE INDEX run_started ON run (started_at_ms);
@@ -239,7 +242,8 @@ CREATE INDEX step_action_base ON step (run_key, action_base) WHERE action_base I
 -- The uses of a tool are counted if it has a quota.
 CREATE INDEX step_tool ON step (run_key, name) WHERE class IS NOT NULL;
 
--- The transcript of each thread: who spoke, and the hash of what was said.
+-- The transcript of each thread: who spoke, the hash of what was said, and the untrusted sources of it (empty for
+-- trusted text).
 CREATE TABLE transcript_entry (
     thread_id    TEXT COLLATE "C" NOT NULL,
     position     BIGINT           NOT NULL,
@@ -247,6 +251,7 @@ CREATE TABLE transcript_entry (
     role         TEXT COLLATE "C" NOT NULL,
     content_hash BYTEA            NOT NULL CHECK (octet_length(content_hash) = 32),
     at_ms        BIGINT           NOT NULL,
+    sources      TEXT COLLATE "C" NOT NULL,
     PRIMARY KEY (thread_id, position)
 );
 
@@ -277,6 +282,94 @@ CREATE TABLE event (
     PRIMARY KEY (agent_id, seq),
     CHECK ((payload IS NULL) = (salt IS NULL))
 );
+
+-- What was decided about each call of a tool and each request to a model, written with the event that it is derived
+-- from and under its number. Retention does not apply to it. The triggers refuse to change a row, and to delete one
+-- except by an erasure with consent; `verify` checks that they are as written here.
+CREATE TABLE audit_entry (
+    agent_id       TEXT COLLATE "C" NOT NULL,
+    seq            BIGINT           NOT NULL,
+    run_key        BYTEA            CHECK (octet_length(run_key) = 32),
+    operation_id   BYTEA            CHECK (octet_length(operation_id) = 32),
+    tool           TEXT COLLATE "C" NOT NULL,
+    decision       TEXT COLLATE "C" NOT NULL CHECK (decision IN ('permit', 'ask', 'deny')),
+    stage          TEXT COLLATE "C" NOT NULL,
+    rule           TEXT COLLATE "C" NOT NULL,
+    reason         TEXT COLLATE "C" NOT NULL,
+    category       TEXT COLLATE "C",
+    policy_version TEXT COLLATE "C" NOT NULL,
+    at_ms          BIGINT           NOT NULL,
+    CHECK (category IS NULL OR decision = 'deny'),
+    PRIMARY KEY (agent_id, seq)
+);
+CREATE INDEX audit_entry_time ON audit_entry (at_ms, agent_id, seq);
+
+-- A person's consent to an erasure: of one run, or of a range of events. It is spent once, by setting `used_seq` to the
+-- number of the event that records the erasure. While the log has not reached that event, so only in the transaction of
+-- the erasure, audit entries of its target may be deleted.
+CREATE TABLE consent (
+    consent_id BYTEA            NOT NULL PRIMARY KEY CHECK (octet_length(consent_id) = 32),
+    agent_id   TEXT COLLATE "C" NOT NULL,
+    purpose    TEXT COLLATE "C" NOT NULL CHECK (purpose <> ''),
+    run_key    BYTEA            CHECK (octet_length(run_key) = 32),
+    first_seq  BIGINT,
+    last_seq   BIGINT,
+    channel    TEXT COLLATE "C" NOT NULL,
+    at_ms      BIGINT           NOT NULL,
+    used_seq   BIGINT,
+    CHECK ((run_key IS NULL) = (first_seq IS NOT NULL)),
+    CHECK ((first_seq IS NULL) = (last_seq IS NULL))
+);
+CREATE INDEX consent_of_agent ON consent (agent_id, used_seq);
+
+CREATE FUNCTION audit_entry_guard() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $guard$
+BEGIN
+    IF TG_OP = 'DELETE' THEN
+        IF EXISTS (SELECT 1 FROM consent JOIN agent_head ON agent_head.agent_id = consent.agent_id
+            WHERE consent.agent_id = OLD.agent_id AND consent.used_seq = agent_head.next_seq
+                AND (consent.run_key = OLD.run_key OR OLD.seq BETWEEN consent.first_seq AND consent.last_seq)) THEN
+            RETURN OLD;
+        END IF;
+        RAISE EXCEPTION 'an audit entry is removed only by an erasure with consent';
+    END IF;
+    RAISE EXCEPTION 'an audit entry is never changed';
+END
+$guard$;
+CREATE FUNCTION consent_guard() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $guard$
+BEGIN
+    IF TG_OP = 'INSERT' THEN
+        IF NEW.used_seq IS NULL THEN
+            RETURN NEW;
+        END IF;
+        RAISE EXCEPTION 'a consent begins unused';
+    ELSIF TG_OP = 'UPDATE' THEN
+        IF OLD.used_seq IS NULL
+            AND NEW.used_seq = (SELECT next_seq FROM agent_head WHERE agent_id = OLD.agent_id)
+            AND (NEW.consent_id, NEW.agent_id, NEW.purpose, NEW.channel, NEW.at_ms)
+                = (OLD.consent_id, OLD.agent_id, OLD.purpose, OLD.channel, OLD.at_ms)
+            AND NEW.run_key IS NOT DISTINCT FROM OLD.run_key
+            AND NEW.first_seq IS NOT DISTINCT FROM OLD.first_seq
+            AND NEW.last_seq IS NOT DISTINCT FROM OLD.last_seq THEN
+            RETURN NEW;
+        END IF;
+        RAISE EXCEPTION 'a consent is used once, for the erasure that it was given for';
+    END IF;
+    RAISE EXCEPTION 'a consent is never removed';
+END
+$guard$;
+-- ALWAYS: also in sessions that replicate, which skip ordinary triggers.
+CREATE TRIGGER audit_entry_rows BEFORE UPDATE OR DELETE ON audit_entry
+    FOR EACH ROW EXECUTE FUNCTION audit_entry_guard();
+CREATE TRIGGER audit_entry_truncate BEFORE TRUNCATE ON audit_entry
+    FOR EACH STATEMENT EXECUTE FUNCTION audit_entry_guard();
+CREATE TRIGGER consent_rows BEFORE INSERT OR UPDATE OR DELETE ON consent
+    FOR EACH ROW EXECUTE FUNCTION consent_guard();
+CREATE TRIGGER consent_truncate BEFORE TRUNCATE ON consent
+    FOR EACH STATEMENT EXECUTE FUNCTION consent_guard();
+ALTER TABLE audit_entry ENABLE ALWAYS TRIGGER audit_entry_rows;
+ALTER TABLE audit_entry ENABLE ALWAYS TRIGGER audit_entry_truncate;
+ALTER TABLE consent ENABLE ALWAYS TRIGGER consent_rows;
+ALTER TABLE consent ENABLE ALWAYS TRIGGER consent_truncate;
 
 -- From which event on which incarnation of the host wrote a log. The hash of an event covers it, and a column of
 -- every event would repeat the same value.
@@ -368,6 +461,37 @@ CREATE TABLE spend_day (
     requests          BIGINT           NOT NULL,
     PRIMARY KEY (agent_id, day)
 );
+
+-- Limits that people set on what agents use, each with its use so far. `settled` counts in the period with the number
+-- `period_index`; a later period starts at zero, and an earlier one is never counted again. `reserved` is the sum of
+-- the holds on the limit. The subject is empty for all agents together. A daily cap on money is in `cap`.
+CREATE TABLE budget_limit (
+    limit_id      BYTEA            NOT NULL PRIMARY KEY CHECK (length(limit_id) = 32),
+    scope         TEXT COLLATE "C" NOT NULL CHECK (scope IN ('all', 'tree', 'agent', 'session', 'run')),
+    subject       TEXT COLLATE "C" NOT NULL,
+    resource      TEXT COLLATE "C" NOT NULL CHECK (resource IN ('money', 'tokens', 'run_time', 'tool_calls', 'written_bytes')),
+    period        TEXT COLLATE "C" NOT NULL CHECK (period IN ('daily', 'monthly', 'yearly', 'lifetime')),
+    max           BIGINT           NOT NULL CHECK (max >= 0),
+    period_index  BIGINT           NOT NULL,
+    reserved      BIGINT           NOT NULL CHECK (reserved >= 0),
+    settled       BIGINT           NOT NULL CHECK (settled >= 0),
+    counted_at_ms BIGINT           NOT NULL,
+    set_at_ms     BIGINT           NOT NULL,
+    UNIQUE (scope, subject, resource, period),
+    CHECK ((scope = 'all') = (subject = '')),
+    CHECK (period = 'lifetime' OR scope IN ('all', 'agent'))
+);
+
+-- What an effect has reserved under a limit. Deleted when the effect ends, is withdrawn, or its run ends.
+CREATE TABLE budget_hold (
+    operation_id BYTEA  NOT NULL CHECK (length(operation_id) = 32),
+    limit_id     BYTEA  NOT NULL CHECK (length(limit_id) = 32),
+    run_key      BYTEA  NOT NULL CHECK (length(run_key) = 32),
+    amount       BIGINT NOT NULL CHECK (amount >= 0),
+    PRIMARY KEY (operation_id, limit_id)
+);
+CREATE INDEX budget_hold_of_run ON budget_hold (run_key);
+CREATE INDEX budget_hold_of_limit ON budget_hold (limit_id);
 
 -- That a person confirmed, under this version of the rules, that a provider may receive agents' work.
 CREATE TABLE privacy_receipt (

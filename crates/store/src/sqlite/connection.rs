@@ -35,6 +35,13 @@ pub(crate) struct Connection {
     inner: rusqlite::Connection,
 }
 
+/// Whether triggers run for the statements of a connection.
+#[derive(Clone, Copy)]
+enum Triggers {
+    On,
+    Off,
+}
+
 impl Connection {
     /// Opens a file; with write access, creates it if it does not exist. Reads nothing yet.
     pub(crate) fn open(path: &Path, access: Access, busy: Duration) -> Result<Self> {
@@ -112,10 +119,21 @@ impl Connection {
     /// Replaces the contents of all tables. Compiled statements stay valid.
     pub(crate) fn restore(&mut self, contents: &DatabaseImage) -> Result<()> {
         self.rollback()?;
-        self.begin_writing()?;
-        let written = contents.0.iter().try_for_each(|table| self.fill(table));
-        written.map_err(store_error)?;
-        self.control("COMMIT")
+        // The triggers that protect rows from other programs do not apply to a simulation that starts again.
+        self.set_triggers(Triggers::Off)?;
+        let restored = self.begin_writing().and_then(|()| {
+            let written = contents.0.iter().try_for_each(|table| self.fill(table));
+            written.map_err(store_error)?;
+            self.control("COMMIT")
+        });
+        self.set_triggers(Triggers::On)?;
+        restored
+    }
+
+    fn set_triggers(&self, triggers: Triggers) -> Result<()> {
+        let config = DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER;
+        let set = self.inner.set_db_config(config, matches!(triggers, Triggers::On));
+        set.map(drop).map_err(store_error)
     }
 
     fn fill(&self, table: &Table) -> rusqlite::Result<()> {

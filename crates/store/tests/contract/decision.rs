@@ -217,6 +217,21 @@ fn a_decision_is_found_by_the_prefix_of_its_id() {
 }
 
 #[test]
+fn a_run_is_found_by_four_digits_of_its_decision() {
+    everywhere(async |store| {
+        let asked = ask(&store, "run", "a", 5).await.inquiry;
+        let id = asked.decision_id.to_string();
+        let named = async |digits: usize| {
+            let prefix = id[..digits].to_owned();
+            let found = store.read(move |view| view.runs_with_prefix(&prefix));
+            found.await.expect("read")
+        };
+        assert_eq!(named(4).await, [sample::run_key("run")]);
+        assert_eq!(named(3).await, []);
+    });
+}
+
+#[test]
 fn human_backlog_is_counted_for_all_and_for_each_agent() {
     everywhere(async |store| {
         let made = store.write(|tx| {

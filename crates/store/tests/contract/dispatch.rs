@@ -48,7 +48,7 @@ fn make_run(tx: &mut Tx<'_>, name: &str, facts: &RunFacts) -> Result<(), StoreEr
     tx.create_agent(&sample::agent(name))?;
     tx.create_run(&run)?;
     if let Some(Wait::Budget { .. }) = run.wait() {
-        let (spent, cap) = (MicroUsd(50), MicroUsd(facts.room.0 + 50));
+        let (spent, cap) = (MicroUsd(50), MicroUsd(facts.room + 50));
         reserve(tx, name, UtcDay::of(NOW), spent)?;
         tx.set_cap(Some(&agent_id), Some(cap), NOW)?;
     }
@@ -77,7 +77,7 @@ fn make_run(tx: &mut Tx<'_>, name: &str, facts: &RunFacts) -> Result<(), StoreEr
 }
 
 /// The budget that the waiting runs need.
-const NEEDED: MicroUsd = MicroUsd(100);
+const NEEDED: u64 = 100;
 
 fn reserve(tx: &mut Tx<'_>, name: &str, day: UtcDay, amount: MicroUsd) -> Result<(), StoreError> {
     tx.reserve(&Reservation {
@@ -101,8 +101,9 @@ fn runs() -> Vec<RunFacts> {
                 Wait::Due { until },
                 Wait::Decision { until: Some(until) },
                 Wait::Budget {
-                    until,
+                    until: Some(until),
                     needed: NEEDED,
+                    limit: None,
                 },
             ]);
         }
@@ -110,7 +111,7 @@ fn runs() -> Vec<RunFacts> {
     }
     let mut runs = Vec::new();
     for suspension in suspensions {
-        for room in [NEEDED, MicroUsd(NEEDED.0 - 1)] {
+        for room in [NEEDED, NEEDED - 1] {
             runs.extend((0..8_u8).map(|bits| RunFacts {
                 suspension,
                 is_cancel_requested: bits & 1 > 0,
@@ -265,7 +266,7 @@ fn a_brake_that_is_not_stored_yet_prevents_work() {
             is_cancel_requested: false,
             is_braked: false,
             is_other_under_way: false,
-            room: MicroUsd(0),
+            room: 0,
         };
         let made = store.write(move |tx| {
             make_run(tx, "runs", &facts)?;
@@ -341,8 +342,9 @@ fn ten_thousand_ineligible_agents_do_not_hide_an_eligible_one() {
 /// Creates an agent whose open run waits for budget until the next day.
 fn park(tx: &mut Tx<'_>, name: &str, needed: u64) -> Result<(), StoreError> {
     let wait = Wait::Budget {
-        until: UtcDay::of(NOW).next().begins(),
-        needed: MicroUsd(needed),
+        until: Some(UtcDay::of(NOW).next().begins()),
+        needed,
+        limit: None,
     };
     tx.create_agent(&sample::agent(name))?;
     tx.create_run(&RunRow {
@@ -420,8 +422,9 @@ fn after_a_day_reset_the_affordable_runs_are_found() {
             tx.set_cap(None, Some(MicroUsd(100)), NOW)?;
             reserve(tx, "d", ahead, MicroUsd(60))?;
             let wait = Wait::Budget {
-                until: ahead.next().begins(),
-                needed: MicroUsd(41),
+                until: Some(ahead.next().begins()),
+                needed: 41,
+                limit: None,
             };
             tx.suspend_run(&sample::run_key("a"), Suspension { wait, since: NOW })
         });

@@ -2,9 +2,11 @@
 
 mod agent;
 mod attention;
+pub(crate) mod audit_entry;
 pub(crate) mod blob;
 pub(crate) mod bound;
 mod brake;
+pub(crate) mod budget;
 mod cause;
 mod decision;
 mod dispatch;

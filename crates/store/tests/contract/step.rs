@@ -8,7 +8,7 @@ use wakeful_core::step::{EffectClass, PriorActions, StepStatus};
 use wakeful_core::time::Millis;
 use wakeful_core::tool::QuotaUse;
 use wakeful_store::rows::{RunRow, StepRow, StepSettlement};
-use wakeful_store::{Store, StoreError, ToolUseQuery};
+use wakeful_store::{Store, StoreError, ToolUseElsewhere, ToolUseQuery};
 
 use crate::fixture::{everywhere, sample};
 
@@ -372,6 +372,31 @@ fn uses_of_a_tool_are_counted_by_session_and_day() {
                 current_day_count: day,
             };
             assert_eq!(count.await.expect("counted"), expected, "{thread:?} {since}");
+        }
+    });
+}
+
+#[test]
+fn uses_of_a_tool_by_other_runs_are_counted_since_a_time() {
+    everywhere(async |store| {
+        tool_uses(&store).await;
+        for (run, since, expected) in [
+            ("open", 5_000, 1),
+            ("open", 3_999, 2),
+            ("ended", 5_000, 2),
+            ("ended", 4_999, 3),
+            ("another", 5_000, 3),
+            ("another", 6_005, 0),
+        ] {
+            let count = store.read(move |view| {
+                view.tool_use_elsewhere(ToolUseElsewhere {
+                    agent_id: &sample::agent_id("main"),
+                    tool: "ExecCommand",
+                    run_key: &sample::run_key(run),
+                    since: Millis(since),
+                })
+            });
+            assert_eq!(count.await.expect("counted"), expected, "{run} {since}");
         }
     });
 }

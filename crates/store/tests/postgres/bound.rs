@@ -6,6 +6,7 @@ use wakeful_core::id::AgentId;
 
 use super::with_two;
 use crate::contract::bound::{money_at_once, settings_at_once};
+use crate::contract::budget::spenders_at_once;
 use crate::fixture::sample;
 
 #[test]
@@ -16,6 +17,11 @@ fn settings_changed_concurrently_by_processes_are_bound() {
 #[test]
 fn spending_changed_concurrently_by_processes_is_bound() {
     with_two(async |_, one, two| money_at_once(&[one, two]).await);
+}
+
+#[test]
+fn parallel_spenders_of_two_processes_overdraw_and_leak_nothing() {
+    with_two(async |_, one, two| spenders_at_once(&[one, two]).await);
 }
 
 #[test]

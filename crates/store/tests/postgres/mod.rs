@@ -9,6 +9,7 @@ use wakeful_store::{PostgresOptions, Store, StoreError};
 use crate::contract::head::{claim, held};
 use crate::fixture::{HOST, Server, block_on, fresh_number, sample};
 
+mod audit_entry;
 mod bound;
 mod journal;
 mod read_only;

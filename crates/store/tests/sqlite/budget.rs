@@ -9,6 +9,7 @@ use serde_json::json;
 use wakeful_core::blob::{Blob, BlobHash};
 use wakeful_core::conversation::{Role, Usage};
 use wakeful_core::id::PolicyVersion;
+use wakeful_core::provenance::Sources;
 use wakeful_core::report::payload::Payload;
 use wakeful_core::report::{EventDraft, EventKind, LogHead, SealedEvent};
 use wakeful_core::step::{EffectClass, StepStatus};
@@ -153,6 +154,7 @@ fn transition(tx: &mut Tx<'_>, fence: Fence, ordinal: i64, blobs: &[PackedBlob])
             role,
             content: blob.hash,
             at,
+            sources: Sources::none(),
         },
     )?;
     for (kind, payload) in payloads(first, &name) {

@@ -12,6 +12,7 @@ use wakeful_store::{INLINE_BYTES_MAX, SqliteOptions, Store, StoreError};
 use crate::contract::blob::{keep, noise};
 use crate::fixture::{HOST, block_on, files, open_file, sample};
 
+mod audit_entry;
 mod budget;
 mod care;
 mod draft;

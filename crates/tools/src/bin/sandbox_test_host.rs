@@ -80,8 +80,12 @@ fn host([home, workspace]: [&str; 2], level: &str, cmd: &str) -> ExitCode {
         access: wakeful_core::tool::AgentAccessScope::everything(),
         scope: scope(),
         hosts: wakeful_ports::tool::HostPolicy::default(),
+        paths: wakeful_ports::tool::PathPolicy::default(),
         is_read_only: false,
+        is_untrusted: false,
+        run_key: None,
         output: OutputSink::default(),
+        written: wakeful_ports::tool::WriteMeter::default(),
     };
     let done = runtime.block_on(tools.perform(act, Never));
     println!("{}", done.content);

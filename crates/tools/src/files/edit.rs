@@ -9,7 +9,7 @@ use wakeful_core::step::ToolError;
 use super::change_set::{Change, OldFile, read_old};
 use super::fault::{fault, named};
 use super::location::Location;
-use super::text::{has_crlf, is_binary, with_crlf};
+use super::text::{has_crlf, is_binary, unified_diff, with_crlf};
 use crate::schema;
 
 pub(crate) const WRITE_FILE: &str = "WriteFile";
@@ -65,6 +65,13 @@ impl WriteFile {
         schema::read(input, "the arguments are path and content")
     }
 
+    /// The new contents, for a file that is not read.
+    pub(super) fn unread_preview(&self, location: &Location) -> String {
+        let name = format!("b/{}", location.shown);
+        let diff = unified_diff("", &self.content, ["/dev/null", &name]);
+        format!("{}{diff}", described(location, Some(self.content.len())))
+    }
+
     /// The change of the file.
     pub(super) fn change(self, location: Location) -> Result<Change, ToolError> {
         Ok(Change {
@@ -88,6 +95,13 @@ impl EditFile {
             return problem("new", "new is the same as old", "give a different text");
         }
         Ok(arguments)
+    }
+
+    /// The replaced text and the new one, for a file that is not read.
+    pub(super) fn unread_preview(&self, location: &Location) -> String {
+        let names = ["a", "b"].map(|side| format!("{side}/{}", location.shown));
+        let diff = unified_diff(&self.old, &self.new, names.each_ref().map(String::as_str));
+        format!("{}{diff}", described(location, None))
     }
 
     /// The change of the file.
@@ -148,6 +162,23 @@ pub(super) fn text_of<'a>(location: &Location, old: &'a OldFile, field: &str) ->
         let hint = "edit it with ExecCommand, or replace it with WriteFile";
         named(field, fault("binary_file", &message, hint))
     })
+}
+
+/// A line that says what a change does to a file of which only the size is known.
+pub(super) fn described(location: &Location, new_bytes: Option<usize>) -> String {
+    let shown = &location.shown;
+    let new = new_bytes.map(|bytes| counted_bytes(bytes as u64));
+    let old = std::fs::symlink_metadata(&location.absolute).ok();
+    match (old.map(|found| counted_bytes(found.len())), new) {
+        (Some(old), Some(new)) => format!("replaces {shown}, a file of {old}, by {new}\n"),
+        (Some(old), None) => format!("changes {shown}, a file of {old}\n"),
+        (None, Some(new)) => format!("creates the file {shown} ({new})\n"),
+        (None, None) => format!("{shown} does not exist\n"),
+    }
+}
+
+fn counted_bytes(bytes: u64) -> String {
+    format!("{bytes} byte{}", if bytes == 1 { "" } else { "s" })
 }
 
 /// The result of a change of one file, for the model.

@@ -14,7 +14,7 @@ use wakeful_core::step::ToolError;
 use wakeful_ports::tool::CallGrant;
 
 use super::fault::{fault, named};
-use crate::denied_paths::DeniedPaths;
+use crate::denied_paths::{DeniedPaths, NamePattern};
 use crate::mounts::{Mount, names_of};
 use crate::workspace::Workspace;
 
@@ -27,6 +27,8 @@ pub(crate) struct Reach {
     workspace: PathBuf,
     /// The home under all its names, credentials, and what the agent's settings deny.
     denied: Vec<PathBuf>,
+    /// Credentials that may not exist yet.
+    denied_names: Vec<NamePattern>,
     readable: Vec<PathBuf>,
     writable: Vec<PathBuf>,
     unprotected: BTreeSet<String>,
@@ -76,6 +78,7 @@ impl Reach {
         Ok(Self {
             workspace: workspace.path().to_owned(),
             denied,
+            denied_names: closed.named(),
             readable: resolved(&scope.readable_paths),
             writable: resolved(&scope.writable_paths),
             unprotected: scope.unprotected_paths.clone(),
@@ -85,7 +88,8 @@ impl Reach {
     /// Resolves and judges the path in a field of a call.
     pub(crate) fn locate(&self, field: &str, path: &str, access: PathAccess) -> Result<Location, ToolError> {
         check_text(field, path)?;
-        let found = resolve(&self.workspace.join(path)).map_err(|error| unresolvable(field, path, &error))?;
+        let found =
+            resolve_missing(&self.workspace.join(path)).map_err(|error| unresolvable(field, path, &error))?;
         let Some(absolute) = found.to_str().map(str::to_owned) else {
             let message = format!("{path} leads to a path that is not UTF-8");
             return Err(named(
@@ -116,7 +120,7 @@ impl Reach {
         let granted = writable.chain(self.readable.iter().filter(|_| access == PathAccess::Read));
         let root = granted.into_iter().find(|root| path.starts_with(root));
         let scope = match root {
-            _ if self.denied.iter().any(|denied| path.starts_with(denied)) => PathScope::Denied,
+            _ if self.denial_of(path).is_some() => PathScope::Denied,
             Some(root) if access == PathAccess::Write && self.is_protected(path, root) => {
                 PathScope::Protected
             }
@@ -127,15 +131,27 @@ impl Reach {
         (root.cloned().unwrap_or_else(|| PathBuf::from("/")), scope)
     }
 
+    /// The scope of a resolved path.
+    pub(super) fn scope(&self, path: &Path, access: PathAccess) -> PathScope {
+        self.judge(path, access).1
+    }
+
     /// Why a location is denied; none if it is not.
     pub(crate) fn denial(&self, location: &Location) -> Option<String> {
-        let absolute = Path::new(&location.absolute);
-        let entry = self.denied.iter().find(|denied| absolute.starts_with(denied))?;
+        let entry = self.denial_of(Path::new(&location.absolute))?;
         Some(format!(
             "{} is excluded by the denied path {:?}",
-            location.absolute,
-            entry.display().to_string()
+            location.absolute, entry
         ))
+    }
+
+    /// The entry that denies a resolved path.
+    fn denial_of(&self, path: &Path) -> Option<String> {
+        let existing = self.denied.iter().find(|denied| path.starts_with(denied));
+        let named = || self.denied_names.iter().find(|name| name.contains(path));
+        existing
+            .map(|entry| entry.display().to_string())
+            .or_else(|| named().map(NamePattern::to_string))
     }
 
     fn is_protected(&self, path: &Path, root: &Path) -> bool {
@@ -223,7 +239,7 @@ fn unresolvable(field: &str, path: &str, error: &io::Error) -> ToolError {
 }
 
 /// Resolves the symlinks of a path as far as it exists. The rest must be plain names.
-fn resolve(path: &Path) -> io::Result<PathBuf> {
+pub(crate) fn resolve_missing(path: &Path) -> io::Result<PathBuf> {
     let error = match path.canonicalize() {
         Ok(found) => return Ok(found),
         Err(error) if error.kind() == io::ErrorKind::NotFound => error,

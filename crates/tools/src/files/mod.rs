@@ -11,6 +11,8 @@
 //! | `patch` | `ApplyPatch` and its two grammars |
 //! | `scan` | `ListFiles` and `SearchFiles`: their arguments and results |
 //! | `scan_task` | the walk through folders, inside the sandbox |
+//! | `judged` | the paths of a walk on which policies decide one by one |
+//! | `search` | the search of file contents, inside the sandbox |
 //! | `fault` | the errors of file tools |
 //!
 //! A call is parsed, its paths are located and judged, and only then is anything opened. Reading and writing
@@ -21,17 +23,20 @@ mod beneath;
 mod change_set;
 pub(crate) mod edit;
 mod fault;
+pub(crate) mod judged;
 pub(crate) mod location;
 pub(crate) mod patch;
 pub(crate) mod read;
 pub(crate) mod scan;
 pub(crate) mod scan_task;
+mod search;
 mod text;
 
 use serde_json::{Value, json};
 use wakeful_core::conversation::Attachment;
 use wakeful_core::policy::{CallFacts, PathAccess, PathScope, TARGETS_MAX, Target};
 use wakeful_core::step::ToolError;
+use wakeful_core::tool::ChangedEntity;
 use wakeful_ports::tool::{CallGrant, ToolOutcome, ToolRequest};
 
 use self::change_set::Change;
@@ -112,7 +117,7 @@ impl FileCall {
         };
         CallFacts {
             targets,
-            command: None,
+            ..CallFacts::default()
         }
     }
 
@@ -170,19 +175,38 @@ impl FileCall {
     }
 
     /// The changes as a unified diff for the person who decides about them; none for a call that only reads, or
-    /// that would fail. Contents outside the agent's folders are not read.
+    /// that would fail. Contents outside the agent's folders are not read: such a change is shown by its arguments.
     pub(crate) fn preview(self, reach: &Reach) -> Option<String> {
         let located = self.locate(reach).ok()?;
         let may_read = |location: &Location| match location.scope {
             PathScope::Workspace | PathScope::Protected | PathScope::Temporary | PathScope::Granted => true,
             PathScope::Outside | PathScope::Denied => false,
         };
-        if !located.iter().flatten().flatten().all(may_read) {
+        let mut all = located.iter().flatten().flatten();
+        if all.clone().any(|location| location.scope == PathScope::Denied) {
             return None;
+        }
+        if !all.all(may_read) {
+            let shown = self.unread_preview(&located)?;
+            return Some(text::bounded(&shown, PREVIEW_CHARS_MAX));
         }
         let changes = self.changes(located).ok()?.changes;
         let diffs: String = changes.iter().map(diff_of).collect();
         (!diffs.is_empty()).then(|| text::bounded(&diffs, PREVIEW_CHARS_MAX))
+    }
+
+    /// What the arguments say about a change of files that are not read.
+    fn unread_preview(&self, located: &[[Option<Location>; 2]]) -> Option<String> {
+        let mut first = located.iter().flatten().flatten();
+        match self {
+            Self::Write(call) => first.next().map(|location| call.unread_preview(location)),
+            Self::Edit(call) => first.next().map(|location| call.unread_preview(location)),
+            Self::Patch(call, _) => {
+                let files: String = first.map(|location| edit::described(location, None)).collect();
+                Some(format!("{files}{}", call.patch))
+            }
+            Self::Read(_) | Self::Scan(_) => None,
+        }
     }
 
     /// Reads or changes files.
@@ -206,7 +230,12 @@ impl FileCall {
             changes,
             mut summaries,
         } = self.changes(located)?;
+        let mut changed = Vec::new();
         if !is_dry_run {
+            changed = changes
+                .iter()
+                .map(|change| ChangedEntity::new(FILE, &change.location.absolute))
+                .collect();
             let bytes = changes.iter().map(Change::written_bytes).sum();
             (act.reserve)(bytes)?;
             change_set::commit(&changes, act.request.operation_id)?;
@@ -218,7 +247,11 @@ impl FileCall {
                 json!({"ok": true, "dry_run": is_dry_run, "files": summaries})
             }
         };
-        Ok(result.into())
+        Ok(FileResult {
+            result,
+            images: Vec::new(),
+            changed,
+        })
     }
 }
 
@@ -229,12 +262,20 @@ pub(crate) struct FileResult {
     result: Value,
     /// What the model sees with it.
     images: Vec<Attachment>,
+    /// The files that were changed.
+    changed: Vec<ChangedEntity>,
 }
+
+/// The kind of a changed file, as in the contracts.
+const FILE: &str = "file";
 
 impl From<Value> for FileResult {
     fn from(result: Value) -> Self {
-        let images = Vec::new();
-        Self { result, images }
+        Self {
+            result,
+            images: Vec::new(),
+            changed: Vec::new(),
+        }
     }
 }
 
@@ -252,8 +293,13 @@ pub(crate) fn perform(act: &Act<'_>) -> ToolOutcome {
     let request = act.request;
     let done = FileCall::parse(&request.tool, &request.input).and_then(|call| call.perform(act));
     match done {
-        Ok(FileResult { result, images }) => ToolOutcome {
+        Ok(FileResult {
+            result,
             images,
+            changed,
+        }) => ToolOutcome {
+            images,
+            changed,
             ..succeeded(result.to_string())
         },
         Err(fault) => failed(&request.tool, &fault),

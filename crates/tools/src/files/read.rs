@@ -148,6 +148,7 @@ fn read_image(location: &Location, kind: &str, file: impl std::io::Read) -> Resu
     Ok(FileResult {
         result,
         images: vec![image],
+        changed: Vec::new(),
     })
 }
 
@@ -238,8 +239,11 @@ impl Lines {
     fn into_result(self, location: &Location) -> Result<Value, ToolError> {
         if self.taken == 0 && self.seen > 0 {
             let message = format!(
-                "{} has {} lines, and offset is {}",
-                location.shown, self.seen, self.first
+                "{} has {} line{}, and offset is {}",
+                location.shown,
+                self.seen,
+                if self.seen == 1 { "" } else { "s" },
+                self.first
             );
             return Err(named(
                 "offset",

@@ -25,6 +25,9 @@ const DEPTH_MAX: u32 = 64;
 /// Lines around a match at most.
 const CONTEXT_MAX: u32 = 20;
 
+/// Why paths are left out of a result.
+const WITHHELD_REASON: &str = "a policy does not permit these paths for this tool";
+
 /// Longest pattern.
 const PATTERN_BYTES_MAX: usize = 4_096;
 
@@ -176,6 +179,7 @@ impl ScanCall {
                     ignore_case: call.ignore_case == Some(true),
                     files_only: call.files_only == Some(true),
                     context: call.context.unwrap_or_default(),
+                    only: None,
                 };
                 (call.all, kind)
             }
@@ -185,6 +189,7 @@ impl ScanCall {
             shown: location.shown.clone(),
             glob: self.glob().map(str::to_owned),
             all: all == Some(true),
+            is_judged: false,
             kind,
         }
     }
@@ -215,6 +220,13 @@ impl ScanCall {
             }
             if report.skipped > 0 {
                 members.insert("skipped".to_owned(), json!(report.skipped));
+            }
+            if !report.too_large.is_empty() {
+                members.insert("too_large".to_owned(), json!(report.too_large));
+            }
+            if report.withheld > 0 {
+                members.insert("withheld".to_owned(), json!(report.withheld));
+                members.insert("withheld_reason".to_owned(), json!(WITHHELD_REASON));
             }
         }
         Ok(result)

@@ -113,12 +113,16 @@ fn request(tool: &str, input: Value) -> ToolRequest {
         grant: CallGrant::default(),
         scope: wakeful_core::sandbox_scope::SandboxScope::default(),
         hosts: wakeful_ports::tool::HostPolicy::default(),
+        paths: wakeful_ports::tool::PathPolicy::default(),
         access: AgentAccessScope {
             allowed_category_ids: [WORK.to_owned()].into(),
-            capabilities: None,
+            ..AgentAccessScope::default()
         },
         is_read_only: false,
+        is_untrusted: false,
+        run_key: None,
         output: OutputSink::default(),
+        written: wakeful_ports::tool::WriteMeter::default(),
     }
 }
 

@@ -1,6 +1,9 @@
 //! Lists within the agent's categories, from records with the fields that the journal reports.
 
-use serde_json::json;
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use serde_json::{Map, json};
 use wakeful_core::journal::tokens::entity;
 use wakeful_core::journal::{
     Author, Category, Checklist, ChecklistItem, DayPlan, DayPlanBlock, Link, LinkKind, Note, Rating,
@@ -8,12 +11,17 @@ use wakeful_core::journal::{
 };
 use wakeful_core::key::OperationId;
 use wakeful_core::time::Millis;
+use wakeful_core::tool::gate::{self, GateQuery, OUT_OF_SCOPE};
+use wakeful_core::tool::{Capability, WakeReason};
 use wakeful_ports::journal::{
     CommitListener, CommittedChange, JournalFuture, OperationStatus, TaskFilter, UndoOutcome, WriteReceipt,
     WriteRequest,
 };
 
+use wakeful_ports::tool::{StopSignal, ToolHost as _, ToolRequest};
+
 use super::*;
+use crate::registry::{TOOLS as REGISTERED, ToolEntry, ToolGroup};
 
 const WORK: u8 = 1;
 const HOME: u8 = 2;
@@ -177,8 +185,8 @@ impl Journal for TwoCategories {
         Box::pin(std::future::ready(Ok(known.collect())))
     }
 
-    fn write(&self, _: WriteRequest) -> JournalFuture<'_, WriteReceipt> {
-        nothing()
+    fn write(&self, request: WriteRequest) -> JournalFuture<'_, WriteReceipt> {
+        panic!("a write reached the journal: {request:?}")
     }
 
     fn undo(&self, _: OperationId, _: Millis) -> JournalFuture<'_, UndoOutcome> {
@@ -186,11 +194,15 @@ impl Journal for TwoCategories {
     }
 
     fn operation_status(&self, _: OperationId) -> JournalFuture<'_, OperationStatus> {
-        nothing()
+        Box::pin(std::future::ready(Ok(OperationStatus::Unknown)))
     }
 
     fn tasks(&self, _: TaskFilter) -> JournalFuture<'_, Vec<Task>> {
-        nothing()
+        let tasks = self.0.values().filter_map(|record| {
+            let Record::Task(task) = record else { return None };
+            Some(task.clone())
+        });
+        Box::pin(std::future::ready(Ok(tasks.collect())))
     }
 
     fn notes(&self, _: Option<RecordId>, _: u32) -> JournalFuture<'_, Vec<Note>> {
@@ -198,7 +210,13 @@ impl Journal for TwoCategories {
     }
 
     fn categories(&self) -> JournalFuture<'_, Vec<Category>> {
-        nothing()
+        let categories = self.0.values().filter_map(|record| {
+            let Record::Category(category) = record else {
+                return None;
+            };
+            Some(category.clone())
+        });
+        Box::pin(std::future::ready(Ok(categories.collect())))
     }
 
     fn newest_change_not_by(&self, _: Author) -> JournalFuture<'_, Option<(u64, Millis)>> {
@@ -225,7 +243,7 @@ impl Journal for TwoCategories {
 async fn list(tool: &str, input: Value, categories: &[&str]) -> Vec<Value> {
     let access = AgentAccessScope {
         allowed_category_ids: categories.iter().map(|id| (*id).to_owned()).collect(),
-        capabilities: None,
+        ..AgentAccessScope::default()
     };
     let listing = Listing::parse(tool, &input).expect("a list").expect("arguments");
     let journal = TwoCategories::new();
@@ -298,5 +316,107 @@ fn an_invalid_argument_of_a_list_is_named() {
             .expect("a list")
             .expect_err("a fault");
         assert_eq!(fault.field.as_deref(), Some(field), "{tool} {input}: {fault:?}");
+    }
+}
+
+/// The tools of the journal, with those that read and those that write.
+fn journal_tools() -> Vec<&'static ToolEntry> {
+    let is_of_journal =
+        |entry: &&ToolEntry| matches!(entry.group, ToolGroup::Journal | ToolGroup::JournalReading);
+    const { &REGISTERED }.iter().filter(is_of_journal).collect()
+}
+
+/// A value for an argument with this name: of a record that exists, where it names one.
+fn argument(name: &str) -> BoxedStrategy<Value> {
+    let words =
+        |words: &'static [&'static str]| proptest::sample::select(words).prop_map(Value::from).boxed();
+    match name {
+        "task_id" => (17_u8..19).prop_map(|number| json!(record_id(number))).boxed(),
+        "record_id" => (1_u8..160).prop_map(|number| json!(record_id(number))).boxed(),
+        "category_id" => (WORK..=HOME).prop_map(|number| json!(record_id(number))).boxed(),
+        "status" => words(&["open", "done"]),
+        "day" => words(&["2026-02-18", "2026-02-19"]),
+        "running" => any::<bool>().prop_map(Value::from).boxed(),
+        "limit" => (1_u32..=200).prop_map(Value::from).boxed(),
+        _ => words(&["a", "b"]),
+    }
+}
+
+/// A valid call of a tool of the journal: its required arguments, and some of the others.
+fn journal_call() -> impl Strategy<Value = (&'static str, Value)> {
+    proptest::sample::select(journal_tools()).prop_flat_map(|entry| {
+        let schema = (entry.spec)().input_schema;
+        let properties = schema["properties"].as_object().cloned().unwrap_or_default();
+        let required = schema["required"].as_array().cloned().unwrap_or_default();
+        let fields: Vec<_> = properties
+            .keys()
+            .map(|name| {
+                let is_required = required.iter().any(|one| one == name);
+                let given = if is_required {
+                    Just(true).boxed()
+                } else {
+                    any::<bool>().boxed()
+                };
+                (Just(name.clone()), given, argument(name))
+            })
+            .collect();
+        fields.prop_map(move |fields| {
+            let given = fields.into_iter().filter(|(_, is_given, _)| *is_given);
+            let input: Map<String, Value> = given.map(|(name, _, value)| (name, value)).collect();
+            (entry.name, Value::Object(input))
+        })
+    })
+}
+
+struct NeverStop;
+
+impl StopSignal for NeverStop {
+    async fn stopped(&self) {
+        std::future::pending().await
+    }
+}
+
+proptest! {
+    // Conformance: L-126
+    /// The gate denies the call, and the tool itself neither shows nor changes anything, so that a call that
+    /// comes another way finds nothing either.
+    #[test]
+    fn an_empty_scope_yields_nothing((tool, input) in journal_call()) {
+        let access = AgentAccessScope::default();
+        let contract = crate::contract::contract(tool);
+        let query = GateQuery { contract, access: &access, wake_reason: WakeReason::UserInitiated };
+        prop_assert_eq!(gate::check(query).expect_err("passed").code, OUT_OF_SCOPE);
+        let root = tempfile::tempdir().expect("a folder");
+        let host = crate::tools::tests::tools(root.path()).with_journal(Arc::new(TwoCategories::new()));
+        let act = ToolRequest { access, ..request(tool, input) };
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        let done = runtime.block_on(host.perform(act, NeverStop));
+        for text in ["secret", "task 17", "task 18", "category 1", "category 2"] {
+            prop_assert!(!done.content.contains(text), "{} shows {}: {}", tool, text, done.content);
+        }
+        let found: Value = serde_json::from_str(&done.content).expect("JSON");
+        let lists = found.as_object().into_iter().flatten().filter_map(|(_, value)| value.as_array());
+        prop_assert!(lists.into_iter().all(Vec::is_empty), "{}: {}", tool, found);
+        prop_assert!(done.changed.is_empty());
+    }
+}
+
+fn request(tool: &str, input: Value) -> ToolRequest {
+    let agent = wakeful_core::id::AgentId::parse("main").expect("a name");
+    let operation = OperationId(wakeful_core::key::Digest::of(b"one"));
+    ToolRequest::new(operation, agent, tool, input)
+}
+
+#[test]
+fn every_capability_of_the_journal_belongs_to_a_tested_tool() {
+    let tested = journal_tools();
+    assert_eq!(tested.len(), 10, "add arguments for new tools");
+    for contract in crate::contract::contracts().expect("contracts").iter() {
+        let uses_journal = contract
+            .capabilities_required
+            .iter()
+            .any(|one| matches!(one, Capability::Journal(_)));
+        let is_tested = tested.iter().any(|entry| entry.name == contract.name);
+        assert_eq!(uses_journal, is_tested, "{}", contract.name);
     }
 }

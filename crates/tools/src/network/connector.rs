@@ -10,10 +10,13 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 use wakeful_core::id::AgentId;
 use wakeful_core::network_scope::{Host, HostRules};
-use wakeful_core::policy::{HostDecision, HostScope, Target};
+use wakeful_core::policy::{FOREIGN_TARGET, HostDecision, HostScope, Target};
 use wakeful_ports::tool::HostPolicy;
 
 use super::upstream::Upstream;
+
+/// The names that an administrator gave to addresses.
+const HOSTS_FILE: &str = "/etc/hosts";
 
 /// How long the resolution of a name, and the connection to one address, may take.
 const RESOLVE_MAX: Duration = Duration::from_secs(10);
@@ -36,9 +39,37 @@ pub(crate) struct SystemResolver;
 
 impl Resolver for SystemResolver {
     fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>> {
-        let found = (name, 0).to_socket_addrs()?;
-        Ok(found.map(|address| address.ip()).collect())
+        if !name.contains('.') {
+            return looked_up(name);
+        }
+        // The system does not find a name with a trailing dot in this file.
+        let listed = std::fs::read_to_string(HOSTS_FILE).map(|text| listed_addresses(&text, name));
+        match listed {
+            Ok(found) if !found.is_empty() => Ok(found),
+            // The dot keeps the search list of the machine out of it.
+            Ok(_) | Err(_) => looked_up(&format!("{name}.")),
+        }
     }
+}
+
+fn looked_up(name: &str) -> io::Result<Vec<IpAddr>> {
+    let found = (name, 0).to_socket_addrs()?;
+    Ok(found.map(|address| address.ip()).collect())
+}
+
+/// The addresses of a name in a file of hosts.
+pub(super) fn listed_addresses(text: &str, name: &str) -> Vec<IpAddr> {
+    let lines = text
+        .lines()
+        .map(|line| line.split_once('#').map_or(line, |(line, _)| line));
+    let named = lines.filter_map(|line| {
+        let mut words = line.split_ascii_whitespace();
+        let address = words.next()?.parse().ok()?;
+        words
+            .any(|alias| alias.eq_ignore_ascii_case(name))
+            .then_some(address)
+    });
+    named.collect()
 }
 
 /// Why a connection failed.
@@ -129,6 +160,14 @@ impl Connector {
             (HostDecision::AsListed | HostDecision::Permitted { .. }, Some(entry)) => Ok(entry.to_owned()),
             (HostDecision::Permitted { rule }, None) => Ok(rule),
             (HostDecision::AsListed, None) => Err(self.refusal(host, port, None)),
+            (HostDecision::Refused { rule }, _) if rule == FOREIGN_TARGET => Err(ConnectError::Refused {
+                reason: format!(
+                    "this run has read untrusted data, so its commands reach only hosts that are asked for: {}",
+                    host.with_port(port)
+                ),
+                hint: "name the hosts in `hosts`, and a person decides; or read pages with WebFetch"
+                    .to_owned(),
+            }),
             (HostDecision::Refused { rule }, _) => Err(ConnectError::Refused {
                 reason: format!("{} is excluded by the policy {rule:?}", host.with_port(port)),
                 hint: "use another host; a person can change the policy".to_owned(),
@@ -180,12 +219,7 @@ impl Connector {
             Host::Name(name) => name.clone(),
         };
         let resolver = Arc::clone(&self.resolver);
-        // A trailing dot keeps the search list of the machine out of it.
-        let text = if name.contains('.') {
-            format!("{name}.")
-        } else {
-            name.clone()
-        };
+        let text = name.clone();
         let work = tokio::task::spawn_blocking(move || resolver.resolve(&text));
         let failed = |why: &str| ConnectError::Failed(format!("{name} cannot be resolved: {why}"));
         match timeout(RESOLVE_MAX, work).await {

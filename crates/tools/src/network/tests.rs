@@ -60,6 +60,19 @@ pub(crate) fn connector(allowed: &[String], answers: &[&str]) -> (Connector, Arc
     (connector, resolver)
 }
 
+#[test]
+fn a_name_is_found_in_the_file_of_hosts_before_the_dns() {
+    let text = "127.0.0.1 localhost\n10.77.0.1\tgit.internal  GIT # 10.0.0.1 x.internal\n::1 git.internal\nbad git.internal\n";
+    let addresses = |name| super::connector::listed_addresses(text, name);
+    let expected: Vec<IpAddr> = vec![
+        "10.77.0.1".parse().expect("an address"),
+        "::1".parse().expect("an address"),
+    ];
+    assert_eq!(addresses("Git.Internal"), expected);
+    assert_eq!(addresses("x.internal"), Vec::<IpAddr>::new());
+    assert_eq!(addresses("internal"), Vec::<IpAddr>::new());
+}
+
 fn host(text: &str) -> Host {
     Host::parse(text).expect("a host")
 }
@@ -97,6 +110,7 @@ async fn through_proxy(connector: Connector, bytes: &[u8]) -> (String, Arc<Conne
     (String::from_utf8_lossy(&answer).into_owned(), log)
 }
 
+// Conformance: A-177
 #[tokio::test]
 async fn a_name_is_resolved_once_and_its_address_is_judged() {
     let (port, served) = origin("hello").await;

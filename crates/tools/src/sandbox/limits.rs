@@ -233,10 +233,12 @@ impl UsageMonitor {
         Ok(next_look(&self.bounds, left).min(until_walk))
     }
 
-    /// The last check of a tree whose command has ended: what it wrote, and what the kernel refused.
+    /// The last check of a tree whose command has ended: what it wrote, what it started, and what the kernel
+    /// refused. A shell exits when it cannot start another process, which may be before a walk has counted
+    /// those that it started.
     pub(super) fn look_at_end(&mut self, root: Pid) -> Option<LimitExceeded> {
-        self.walk(root);
-        self.crossed_by_group()
+        let usage = self.walk(root);
+        crossed_by_number(&self.bounds, &usage).or_else(|| self.crossed_by_group())
     }
 
     fn walk(&mut self, root: Pid) -> ResourceUsage {
@@ -325,18 +327,25 @@ fn crossed_by_tree(bounds: &CommandBounds, usage: &ResourceUsage) -> Option<Limi
             allowed,
         })
     };
-    let (tasks, memory, written) = (usage.tasks, usage.memory_bytes, usage.written_bytes);
-    let processes = usage.processes;
-    when(
-        processes > bounds.processes,
-        Limit::Processes,
-        processes,
-        bounds.processes,
-    )
-    .or_else(|| when(tasks > bounds.tasks, Limit::Threads, tasks, bounds.tasks))
-    .or_else(|| when(memory > bounds.memory, Limit::Memory, memory, bounds.memory))
-    // The kernel prevents a single file from exceeding the limit, so reaching it is enough.
-    .or_else(|| when(written >= bounds.written, Limit::Written, written, bounds.written))
+    let (memory, written) = (usage.memory_bytes, usage.written_bytes);
+    crossed_by_number(bounds, usage)
+        .or_else(|| when(memory > bounds.memory, Limit::Memory, memory, bounds.memory))
+        // The kernel prevents a single file from exceeding the limit, so reaching it is enough.
+        .or_else(|| when(written >= bounds.written, Limit::Written, written, bounds.written))
+}
+
+/// The limit on processes or threads that a tree exceeds.
+fn crossed_by_number(bounds: &CommandBounds, usage: &ResourceUsage) -> Option<LimitExceeded> {
+    let counts = [
+        (Limit::Processes, usage.processes, bounds.processes),
+        (Limit::Threads, usage.tasks, bounds.tasks),
+    ];
+    let crossed = counts.into_iter().find(|(_, found, allowed)| found > allowed);
+    crossed.map(|(limit, found, allowed)| LimitExceeded {
+        limit,
+        found,
+        allowed,
+    })
 }
 
 /// The first reserve that is used up. It counts only if it has shrunk since the start: a command that uses

@@ -50,7 +50,7 @@ impl Processes {
             usage.memory_bytes += self.memory(pid);
             match self.written(pid) {
                 Ok(bytes) => usage.written_bytes += bytes,
-                Err(Errno::ACCESS | Errno::PERM) => usage.is_written_partial = true,
+                Err(Errno::ACCESS | Errno::PERM) => usage.is_written_partial |= self.has_memory(pid),
                 // The process has exited.
                 Err(_) => {}
             }
@@ -102,6 +102,13 @@ impl Processes {
             .map(|(anonymous, shared)| anonymous + shared);
         let held = held.or_else(|| kibibytes(&text, "Pss:"))?;
         Some(held + kibibytes(&text, "SwapPss:").unwrap_or(0))
+    }
+
+    /// Whether a process has memory. One that has exited has none, and its files belong to root until its parent
+    /// reads its status.
+    fn has_memory(&self, pid: i32) -> bool {
+        let text = self.read(&format!("{pid}/status")).unwrap_or_default();
+        text.lines().any(|line| line.starts_with("VmSize:"))
     }
 
     fn written(&self, pid: i32) -> Result<u64, Errno> {
@@ -165,6 +172,24 @@ fn number(text: &str, name: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_process_that_has_exited_hides_no_writes() {
+        let processes = Processes::open().expect("/proc");
+        let mut child = std::process::Command::new("cat")
+            .stdin(std::process::Stdio::piped())
+            .spawn()
+            .expect("a child");
+        let pid = i32::try_from(child.id()).expect("a number");
+        assert!(processes.has_memory(pid));
+        drop(child.stdin.take());
+        // Waits for the end without reading the status.
+        let id = rustix::process::WaitId::Pid(rustix::process::Pid::from_raw(pid).expect("a process"));
+        let options = rustix::process::WaitIdOptions::EXITED | rustix::process::WaitIdOptions::NOWAIT;
+        rustix::process::waitid(id, options).expect("its end");
+        assert!(!processes.has_memory(pid));
+        child.wait().expect("gone");
+    }
 
     #[test]
     fn this_process_is_measured_with_its_threads_and_children() {

@@ -108,11 +108,14 @@ impl Recorded<'_> {
         Ok(modes.collect())
     }
 
-    /// What the snapshot does not cover, with the first entries. Data of Git is never covered and only
-    /// counts if it is the only reason to look.
-    pub(super) fn not_covered(&self) -> Result<NotCovered, String> {
-        let uncovered = self.uncovered()?;
-        let first = uncovered
+    /// What neither this snapshot nor the one after the run covers, with the first entries. What appeared in
+    /// between comes first: it stays when the run is undone.
+    pub(super) fn not_covered(&self, after: &Self) -> Result<NotCovered, String> {
+        let (before, after) = (self.uncovered()?, after.uncovered()?);
+        let known: BTreeSet<&[u8]> = before.iter().map(|(_, path)| path.as_slice()).collect();
+        let appeared = after.iter().filter(|(_, path)| !known.contains(path.as_slice()));
+        let all: Vec<&(UncoveredReason, Vec<u8>)> = appeared.chain(&before).collect();
+        let first = all
             .iter()
             .take(UNCOVERED_NAMED_MAX)
             .map(|(reason, path)| UncoveredEntry {
@@ -120,7 +123,7 @@ impl Recorded<'_> {
                 reason: *reason,
             });
         Ok(NotCovered {
-            count: uncovered.len() as u64,
+            count: all.len() as u64,
             first: first.collect(),
         })
     }
@@ -178,7 +181,7 @@ impl Recorded<'_> {
         let mut found = RunChanges {
             files_total: changes.len() as u64,
             truncated: changes.len() > LISTED_MAX,
-            not_covered: self.not_covered()?,
+            not_covered: self.not_covered(after)?,
             ..RunChanges::default()
         };
         for change in &changes {

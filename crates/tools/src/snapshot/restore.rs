@@ -42,7 +42,7 @@ impl RecordedRun<'_> {
             report: UndoReport {
                 dry_run: request.mode == RestoreMode::Plan,
                 direction: request.direction,
-                not_covered: self.before.not_covered()?,
+                not_covered: self.before.not_covered(&self.after)?,
                 ..UndoReport::default()
             },
         };

@@ -1,7 +1,7 @@
 //! Commands in the tool host: their paths, network and quota.
 
 use std::mem::take;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use wakeful_core::step::ToolError;
 use wakeful_ports::tool::{ToolOutcome, ToolRequest};
 
 use super::{Inner, day_s_writing_used, unknown_writing};
-use crate::agent_folder::AgentFolder;
+use crate::agent_folder::{AgentFolder, FolderTrust};
 use crate::arguments::Arguments;
 use crate::command::{Command, CommandStop, NoNamespaces};
 use crate::command_paths::{Aftermath, CommandPaths};
@@ -50,10 +50,7 @@ impl Inner {
             arguments.timeout_ms(),
             options.output.tokens(arguments.max_output_tokens),
         );
-        let agent_folder = match act.is_read_only {
-            true => AgentFolder::temporary(&temporary),
-            false => AgentFolder::open(self.workspace.home(), &act.agent_id).map_err(|e| no_folder(&e))?,
-        };
+        let agent_folder = self.agent_folder(act, &temporary)?;
         let own = [temporary.as_path(), agent_folder.path()];
         let mut paths = CommandPaths::of(options, &self.workspace, act, own)?;
         let environment =
@@ -79,7 +76,7 @@ impl Inner {
             read_only: take(&mut paths.read_only),
             is_read_only_complete: is_complete,
             limits: CommandLimits {
-                written_bytes: options.limits.written_bytes.min(left),
+                written_bytes: options.limits.written_bytes.min(left).min(act.written.room()),
                 ..options.limits
             },
             group: Group::default(),
@@ -105,6 +102,16 @@ impl Inner {
             written_bytes: 0,
         };
         Ok((command, aftermath))
+    }
+
+    /// The folder that is the command's `HOME`.
+    fn agent_folder(&self, act: &ToolRequest, temporary: &Path) -> Result<AgentFolder, ToolError> {
+        let trust = match (act.is_read_only, act.is_untrusted) {
+            (true, _) => return Ok(AgentFolder::temporary(temporary)),
+            (false, true) => FolderTrust::Untrusted,
+            (false, false) => FolderTrust::Trusted,
+        };
+        AgentFolder::open(self.workspace.home(), &act.agent_id, trust).map_err(|e| no_folder(&e))
     }
 
     fn workdir_of(&self, arguments: &Arguments) -> Result<PathBuf, ToolError> {
@@ -155,6 +162,7 @@ impl Inner {
                 let done = self.run(&mut job, brake);
                 // If the record cannot be written, this command is not counted; its own limit was enforced.
                 let _unwritable = written.add(act.at, job.written_bytes);
+                act.written.add(job.written_bytes);
                 let findings = aftermath.findings(&done, self.workspace.path(), job.written_bytes);
                 with_findings(done, findings)
             }

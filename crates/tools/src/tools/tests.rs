@@ -76,9 +76,13 @@ fn act() -> ToolRequest {
         grant: wakeful_ports::tool::CallGrant::default(),
         scope: wakeful_core::sandbox_scope::SandboxScope::default(),
         hosts: wakeful_ports::tool::HostPolicy::default(),
+        paths: wakeful_ports::tool::PathPolicy::default(),
         access: wakeful_core::tool::AgentAccessScope::everything(),
         is_read_only: false,
+        is_untrusted: false,
+        run_key: None,
         output: OutputSink::default(),
+        written: wakeful_ports::tool::WriteMeter::default(),
     }
 }
 

@@ -1,18 +1,22 @@
-//! `WebFetch`: reads a page through the agent's rules for hosts, without a command.
+//! `WebFetch`: reads a page through the agent's rules for hosts, without a command. `WebSearch`: the search that
+//! the model's provider performs.
 
 mod arguments;
 mod fetch;
+mod search;
 mod text;
 
 use serde_json::Value;
 use wakeful_core::network_scope::HostRules;
 use wakeful_core::policy::{CallFacts, HostScope, Target};
+use wakeful_core::provenance::{SourceKind, Sources};
 use wakeful_core::sandbox_scope::SandboxScope;
 use wakeful_core::step::ToolError;
 use wakeful_ports::tool::{StopSignal, ToolOutcome};
 
 use self::arguments::WebRequest;
 pub(crate) use self::arguments::{TOOL, spec};
+pub(crate) use self::search::{check_search, not_callable, search_spec};
 use crate::network::connector::Connector;
 use crate::outcome::{failed, succeeded};
 
@@ -27,6 +31,7 @@ pub(crate) fn facts(input: &Value, scope: &SandboxScope) -> CallFacts {
         return CallFacts::default();
     };
     let place = request.place;
+    let url = input.get("url").and_then(Value::as_str).map(str::to_owned);
     let rules = HostRules::parse(scope);
     // Lists that cannot be read deny.
     let scope = rules.map_or(HostScope::Denied, |rules| {
@@ -38,8 +43,17 @@ pub(crate) fn facts(input: &Value, scope: &SandboxScope) -> CallFacts {
             port: place.port,
             scope,
         }],
-        command: None,
+        url,
+        ..CallFacts::default()
     }
+}
+
+/// The source of a result: the page that answered.
+pub(crate) fn sources(input: &Value, content: &str) -> Sources {
+    let answered = serde_json::from_str::<Value>(content).ok();
+    let answered = answered.as_ref().and_then(|content| content.get("url")?.as_str());
+    let url = answered.or_else(|| input.get("url")?.as_str());
+    Sources::of(SourceKind::Web, url.unwrap_or_default())
 }
 
 /// Why the lists of hosts exclude the host of a call; none if they do not.

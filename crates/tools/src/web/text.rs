@@ -4,6 +4,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use tokio::sync::Semaphore;
+use url::Url;
 
 /// Columns of text that is made of HTML.
 const WIDTH: usize = 120;
@@ -85,6 +86,21 @@ pub(super) fn of_html(html: String) -> Option<String> {
     answered.recv_timeout(CONVERSION_MAX).ok().flatten()
 }
 
+/// Replaces relative addresses in the list of links below a page. A model can then name a page as it stands in
+/// the text.
+pub(super) fn with_absolute_links(text: &str, page: &Url) -> String {
+    let absolute = |line: &str| {
+        let (mark, address) = line.split_once("]: ")?;
+        let number = mark.trim_start().strip_prefix('[')?;
+        let is_link = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+        let link = page.join(address.trim()).ok().filter(|_| is_link)?;
+        Some(format!("{mark}]: {link}"))
+    };
+    let lines = text.split('\n');
+    let lines = lines.map(|line| absolute(line).unwrap_or_else(|| line.to_owned()));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
 /// Stack of the conversion. Only touched pages of it use memory.
 const STACK_BYTES: usize = 64 << 20;
 
@@ -102,6 +118,16 @@ pub(super) fn cut(text: &str, tokens: u32) -> (&str, bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn links_below_a_page_become_absolute() {
+        let page = Url::parse("https://docs.example/guide/start").expect("a URL");
+        let text =
+            "See [the next page][1].\n\n[1]: next?a=b\n[2]: /top\n[3]: https://other.example/x\n[a]: /no";
+        let expected = "See [the next page][1].\n\n[1]: https://docs.example/guide/next?a=b\n\
+                        [2]: https://docs.example/top\n[3]: https://other.example/x\n[a]: /no";
+        assert_eq!(with_absolute_links(text, &page), expected);
+    }
 
     #[test]
     fn a_content_type_is_read_without_its_parameters() {

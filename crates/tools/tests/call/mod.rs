@@ -24,12 +24,13 @@ fn tools_that_change_something_are_plain() {
         "ListFiles",
         "SearchFiles",
         "WebFetch",
+        "WebSearch",
     ];
     assert_eq!(names, expected, "without a journal");
     for plain in ["ExecCommand", "WriteFile", "EditFile", "ApplyPatch"] {
         assert_eq!(bed.tools.class(plain), Some(EffectClass::Plain));
     }
-    for repeatable in ["ReadFile", "ListFiles", "SearchFiles", "WebFetch"] {
+    for repeatable in ["ReadFile", "ListFiles", "SearchFiles", "WebFetch", "WebSearch"] {
         assert_eq!(bed.tools.class(repeatable), Some(EffectClass::Idempotent));
     }
     assert_eq!(bed.tools.class("exec_command"), None);

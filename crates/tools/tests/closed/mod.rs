@@ -4,10 +4,13 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
+use serde_json::json;
+use wakeful_core::policy::{PathScope, Target};
+use wakeful_ports::tool::{ToolHost as _, ToolRequest};
 use wakeful_tools::denied_paths::remember;
 use wakeful_tools::{DeniedPaths, DisabledFeatures, Tools, ToolsOptions};
 
-use crate::fixture::{LEVELS, ToolFixture, listed};
+use crate::fixture::{LEVELS, NeverStop, ToolFixture, act, block_on, listed};
 use crate::place::mounts_are_allowed;
 
 const SECRET: &str = "hidden words";
@@ -230,5 +233,65 @@ fn changed_permissions_of_the_home_are_reverted_and_reported() {
             "{}",
             seen.json
         );
+    }
+}
+
+#[test]
+fn credential_paths_that_do_not_exist_yet_are_denied_to_file_tools() {
+    let mut bed = ToolFixture::with(|options| {
+        let user = options.home.parent().expect("a folder").join("user");
+        fs::create_dir_all(user.join("elsewhere")).expect("a folder");
+        symlink(user.join("elsewhere"), user.join(".config")).expect("a link");
+        symlink(user.join("keys"), user.join(".kube")).expect("a link without a target");
+        options.closed = DeniedPaths {
+            user_folders: vec![user.clone()],
+            list: None,
+            key_files: vec![user.join("provider-key")],
+        };
+    });
+    let user = bed.root.join("user");
+    symlink(&user, bed.workspace.join("link")).expect("a link");
+    bed.scope.writable_paths = listed([bed.root.clone()]);
+    let scope = bed.scope.clone();
+    let refused = |path: &Path| {
+        let request = ToolRequest {
+            tool: "WriteFile".to_owned(),
+            scope: scope.clone(),
+            ..act(&json!({"path": path, "content": "x"}))
+        };
+        let scopes = bed.tools.facts("WriteFile", &request.input, &scope).targets;
+        let is_denied = |target: &Target| {
+            matches!(
+                target,
+                Target::Path {
+                    scope: PathScope::Denied,
+                    ..
+                }
+            )
+        };
+        let result = block_on(bed.tools.perform(request, NeverStop));
+        scopes.iter().all(is_denied) && result.code.as_deref() == Some("denied_path")
+    };
+    for name in [
+        ".ssh/authorized_keys",
+        ".aws/credentials",
+        ".netrc",
+        ".claude-x/settings.json",
+        ".config/gh/hosts.yml",
+        "elsewhere/gh/hosts.yml",
+        "elsewhere/../.ssh/authorized_keys",
+        "keys/config",
+        "provider-key",
+    ] {
+        assert!(refused(&user.join(name)), "{name}");
+        assert!(
+            refused(&bed.workspace.join("link").join(name)),
+            "through a link: {name}"
+        );
+    }
+    fs::create_dir(user.join(".ssh")).expect("a folder in between");
+    assert!(refused(&user.join(".ssh/authorized_keys")));
+    for name in ["ssh/a", ".netrc2", "elsewhere/other", "x.claude"] {
+        assert!(!refused(&user.join(name)), "{name}");
     }
 }

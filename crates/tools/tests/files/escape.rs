@@ -64,6 +64,7 @@ fn spellings(fixture: &ToolFixture) -> Vec<String> {
     ]
 }
 
+// Conformance: A-177
 #[test]
 fn no_spelling_of_a_path_leaves_the_workspace() {
     let fixture = fixture();

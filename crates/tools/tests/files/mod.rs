@@ -2,6 +2,8 @@
 
 mod escape;
 mod hostile;
+mod judged;
+mod preview;
 mod race;
 mod scan;
 
@@ -33,8 +35,10 @@ pub(crate) fn call(fixture: &ToolFixture, tool: &str, input: Value) -> Value {
 pub(crate) fn perform(fixture: &ToolFixture, request: ToolRequest) -> Value {
     let done = block_on(fixture.tools.perform(request, NeverStop));
     let result: Value = serde_json::from_str(&done.content).expect("JSON");
-    // A list or a search that reached a bound is partial, which does not make its result an error.
-    let is_partial = result["limit"].is_string().then_some("partial");
+    // A list or a search that reached a bound, or that policies restrict, is partial, which does not make its
+    // result an error.
+    let is_partial = result["limit"].is_string() || result["withheld"].is_number();
+    let is_partial = is_partial.then_some("partial");
     assert_eq!(
         done.code.as_deref(),
         is_partial.or(result["kind"].as_str()),
@@ -113,6 +117,46 @@ fn long_output_is_bounded_and_a_larger_request_is_clamped() {
         size(json!({"path": "one"})) <= 32_000,
         "a line longer than the bound is cut"
     );
+}
+
+// Conformance: L-131
+#[test]
+fn a_result_names_the_files_that_the_call_changed() {
+    let fixture = ToolFixture::new();
+    let changed = |tool: &str, input: Value| {
+        let request = ToolRequest {
+            tool: tool.to_owned(),
+            ..act(&input)
+        };
+        let done = block_on(fixture.tools.perform(request, NeverStop));
+        let changed = done.changed.into_iter();
+        changed
+            .map(|one| format!("{} {}", one.entity_type, one.entity_id))
+            .collect::<Vec<_>>()
+    };
+    let file = |name: &str| format!("file {}", fixture.workspace.join(name).display());
+    assert_eq!(
+        changed("WriteFile", json!({"path": "a", "content": "one\n"})),
+        [file("a")]
+    );
+    assert_eq!(
+        changed("EditFile", json!({"path": "a", "old": "one", "new": "two"})),
+        [file("a")]
+    );
+    let patch = "*** Begin Patch\n*** Add File: b\n+new\n*** Delete File: a\n*** End Patch";
+    let dry = json!({"patch": patch, "dry_run": true});
+    assert_eq!(
+        changed("ApplyPatch", dry),
+        Vec::<String>::new(),
+        "nothing is written"
+    );
+    assert_eq!(
+        changed("ApplyPatch", json!({"patch": patch})),
+        [file("b"), file("a")]
+    );
+    assert_eq!(changed("ReadFile", json!({"path": "b"})), Vec::<String>::new());
+    let failed = changed("EditFile", json!({"path": "a", "old": "one", "new": "two"}));
+    assert_eq!(failed, Vec::<String>::new());
 }
 
 #[test]

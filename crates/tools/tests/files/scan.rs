@@ -78,6 +78,26 @@ fn contents_are_searched_with_line_numbers() {
 }
 
 #[test]
+fn files_of_every_size_are_searched_to_their_end() {
+    let fixture = ToolFixture::new();
+    // Around the size up to which a file is searched in memory.
+    let sizes = [6_usize, 65_535, 65_536, 65_537, 200_000];
+    for size in sizes {
+        let text = "a".repeat(size - "needle".len()) + "needle";
+        fs::write(fixture.workspace.join(format!("{size}.txt")), text).expect("a file");
+    }
+    fs::write(fixture.workspace.join("binary"), "a".repeat(70_000) + "\0needle").expect("a file");
+    let found = call(
+        &fixture,
+        "SearchFiles",
+        json!({"pattern": "needle$", "files_only": true}),
+    );
+    let mut names: Vec<String> = sizes.iter().map(|size| format!("{size}.txt")).collect();
+    names.sort_unstable();
+    assert_eq!(found["found"], names.join("\n") + "\n", "{found}");
+}
+
+#[test]
 fn a_result_is_cut_at_a_line_and_says_so() {
     let fixture = ToolFixture::new();
     let long = format!("{}needle{}\n", "a".repeat(1_000), "b".repeat(1_000));
@@ -156,5 +176,23 @@ fn credentials_beside_the_workspace_are_not_found() {
     assert_eq!(
         refusal(&fixture, "ReadFile", read),
         refused("denied_path", "path")
+    );
+}
+
+#[test]
+fn a_file_that_is_too_large_to_search_is_named() {
+    let fixture = ToolFixture::new();
+    fs::write(fixture.workspace.join("small"), "needle\n").expect("a file");
+    let large = fs::File::create(fixture.workspace.join("large")).expect("a file");
+    large.set_len(256 * 1024 * 1024 + 1).expect("a size");
+    let found = call(&fixture, "SearchFiles", json!({"pattern": "needle"}));
+    assert_eq!(
+        (&found["matches"], &found["truncated"]),
+        (&json!(1), &json!(true)),
+        "{found}"
+    );
+    assert_eq!(
+        (&found["limit"], &found["too_large"]),
+        (&json!("256 MiB of a file"), &json!(["large"]))
     );
 }

@@ -57,6 +57,28 @@ fn a_fork_bomb_is_killed_by_the_process_limit() {
 }
 
 #[test]
+fn a_shell_that_exits_before_a_count_is_over_the_limit() {
+    for level in WAYS {
+        let limits = CommandLimits {
+            processes: 20,
+            ..CommandLimits::default()
+        };
+        let bed = bed(level, limits);
+        // The tree is counted when it starts and a tenth of a second later.
+        let seen =
+            bed.run("for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22; do sleep 60 & done");
+        assert_eq!(
+            seen.done.code.as_deref(),
+            Some("too_many_processes"),
+            "{}",
+            seen.json
+        );
+        // On a busy machine the shell may need longer, and is then killed like the bombs above.
+        assert!([0, 137].contains(&seen.status()), "{}", seen.json);
+    }
+}
+
+#[test]
 fn a_command_runs_in_a_cgroup_that_is_removed_with_it() {
     if wakeful_tools::sandbox::controllers_of(std::process::id()).is_empty() {
         eprintln!("skipped: no cgroup is delegated to this process");

@@ -115,6 +115,7 @@ fn a_policy_stops_a_listed_host_and_opens_no_private_one() {
     }
 }
 
+// Conformance: A-177
 #[test]
 fn other_hosts_and_this_machine_are_refused_with_the_next_step() {
     let bed = ToolFixture::new();

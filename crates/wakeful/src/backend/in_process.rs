@@ -27,6 +27,7 @@ use crate::home::Home;
 use crate::journal::{Access, HomeJournal, JournalLocation};
 use crate::model::ModelRegistry;
 use crate::open_home::OpenHome;
+use crate::secret::SecretStore;
 use crate::system::{RealClock, RealEntropy};
 use crate::workspace::snapshots;
 
@@ -128,6 +129,7 @@ impl<'a> Parts<'a> {
             host: Arc::new(DaemonHost {
                 home: home.to_owned(),
                 workspaces: std::env::home_dir().map(|own| own.join("wakeful")),
+                secrets: SecretStore::new(home.to_owned(), LiveSettings::fixed(config)),
                 settings: LiveSettings::fixed(config),
                 models: ModelRegistry::new(config),
                 switch: Arc::new(Halt::new().0),

@@ -26,6 +26,7 @@ use crate::failure::Failure;
 use crate::model::ModelRegistry;
 use crate::show::Out;
 use crate::system::RealClock;
+use crate::trust::{self, FolderChoice};
 use crate::workspace::WorkspacePath;
 
 #[derive(Debug, Subcommand)]
@@ -340,9 +341,15 @@ async fn create(new: NewAgent<'_>, shared: &GlobalArgs, out: &Out) -> Result<(),
     let home = shared.home()?;
     look(&home)?;
     let change = new.settings.change(shared)?;
+    let choice = match new.settings.workspace {
+        Some(_) => FolderChoice::Named,
+        None => FolderChoice::Current,
+    };
     let tell = write(shared, out, async |backend| {
+        let workspace = look(&home)?.text.clone();
+        trust::settle(&home, &workspace, choice)?;
         let change = SettingsChange {
-            workspace: Change::Set(look(&home)?.text.clone()),
+            workspace: Change::Set(workspace),
             ..change
         };
         let agent_id = Text(agent_id);

@@ -1,9 +1,11 @@
 //! The flags that set what an agent's sandbox allows, and how that is shown.
 
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use wakeful_core::sandbox_scope::SandboxScope;
+use wakeful_tools::denied_paths::CREDENTIAL_PATHS;
 
 use crate::failure::Failure;
 
@@ -80,6 +82,62 @@ impl SandboxArgs {
             .map_err(|problem| Failure::usage("bad_setting", problem.message, problem.hint))?;
         Ok(after)
     }
+}
+
+/// Refuses paths that would allow the user's whole folder or Wakeful's home, or that have no effect because they
+/// hold credentials. `user` and `home` are absolute.
+pub(super) fn check_places(scope: &SandboxScope, user: &Path, home: &Path) -> Result<(), Failure> {
+    let lists = [
+        ("--allow-read", &scope.readable_paths),
+        ("--allow-write", &scope.writable_paths),
+    ];
+    let entries = lists
+        .iter()
+        .flat_map(|(flag, list)| list.iter().map(move |entry| (flag, entry)));
+    for (flag, entry) in entries {
+        let Some(why) = misplaced(entry, user, home) else {
+            continue;
+        };
+        let message = format!("{flag}: {} {why}", entry.escape_debug());
+        return Err(Failure::usage(
+            "bad_setting",
+            message,
+            "name the folders that are needed",
+        ));
+    }
+    Ok(())
+}
+
+/// Why a path may not be allowed.
+fn misplaced(entry: &str, user: &Path, home: &Path) -> Option<&'static str> {
+    let path = match entry.strip_prefix("~/") {
+        Some(below) => user.join(below),
+        None => PathBuf::from(entry),
+    };
+    let (path, user, home) = (real(&path), real(user), real(home));
+    if user.starts_with(&path) {
+        return Some("contains the user's whole folder");
+    }
+    if home.starts_with(&path) || path.starts_with(&home) {
+        return Some("contains Wakeful's home, or is in it");
+    }
+    let is_credential = |place: &&&str| match place.strip_suffix('*') {
+        Some(prefix) => path
+            .strip_prefix(&user)
+            .is_ok_and(|inner| inner.to_string_lossy().starts_with(prefix)),
+        None => path.starts_with(user.join(place)) || path.starts_with(real(&user.join(place))),
+    };
+    let credential = CREDENTIAL_PATHS.iter().find(is_credential);
+    credential.map(|_| "holds credentials, which no agent may access, so it has no effect")
+}
+
+/// A path as the kernel knows it, as far as it exists.
+fn real(path: &Path) -> PathBuf {
+    let mut known = path.ancestors().filter_map(|above| {
+        let below = path.strip_prefix(above).ok()?;
+        Some(above.canonicalize().ok()?.join(below))
+    });
+    known.next().unwrap_or_else(|| path.to_owned())
 }
 
 /// The entries of a flag; none if it was not given.
@@ -159,6 +217,48 @@ mod tests {
                 ..SandboxArgs::default()
             };
             assert!(ports.applied_to(SandboxScope::default()).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn paths_that_allow_too_much_or_nothing_are_refused_by_name() {
+        let root = tempfile::tempdir().expect("a folder");
+        let user = root.path().join("ann");
+        let home = user.join(".wakeful");
+        std::fs::create_dir_all(home.join("agents")).expect("a folder");
+        std::os::unix::fs::symlink(&user, root.path().join("link")).expect("a link");
+        let refused = |entry: &str| {
+            let entry = entry.replace("ROOT", &root.path().to_string_lossy());
+            let scope = SandboxScope {
+                writable_paths: [entry.clone()].into(),
+                ..SandboxScope::default()
+            };
+            let failure = check_places(&scope, &user, &home).err()?;
+            assert!(failure.to_string().contains(&entry), "{failure}");
+            Some(())
+        };
+        for entry in [
+            "ROOT/ann",
+            "ROOT/ann/",
+            "ROOT/link",
+            "ROOT",
+            "ROOT/ann/.wakeful",
+            "~/.wakeful/agents",
+            "~/.ssh",
+            "~/.ssh/x",
+            "ROOT/link/.aws",
+            "~/.claude.json",
+        ] {
+            assert!(refused(entry).is_some(), "{entry}");
+        }
+        for entry in [
+            "~/notes",
+            "ROOT/ann/.sshx",
+            "/srv/data",
+            "ROOT/ann2",
+            "~/{agentId}/x",
+        ] {
+            assert!(refused(entry).is_none(), "{entry}");
         }
     }
 }

@@ -9,12 +9,13 @@ use wakeful_core::agent_settings::{ALL_CATEGORIES, Change, SettingsChange};
 use wakeful_core::budget::{DAILY_CAP_MAX, parse_cap};
 use wakeful_core::decision::Channel;
 use wakeful_core::id::AgentId;
-use wakeful_core::policy::{ExternalCausePolicy, PermissionMode};
+use wakeful_core::policy::{ForeignTargetPolicy, PermissionMode};
 use wakeful_core::prompt::GUIDANCE_BYTES_MAX;
 use wakeful_core::sandbox_scope::SandboxScope;
 use wakeful_core::tool::{Capability, ToolQuota};
 
 use super::GlobalArgs;
+use super::agent_guardrails;
 use super::agent_sandbox::{self, SandboxArgs};
 use super::run::read_prompt;
 use crate::backend::{Backend, write_existing};
@@ -22,6 +23,7 @@ use crate::config::{self, Overrides};
 use crate::failure::Failure;
 use crate::model::ModelRegistry;
 use crate::show::Out;
+use crate::trust::{self, FolderChoice};
 use crate::workspace::WorkspacePath;
 
 /// The word that restores the default of a setting.
@@ -53,10 +55,10 @@ pub(crate) struct SettingsArgs {
     /// Agents whose runs it may start; `none` removes all
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     may_start: Option<Vec<String>>,
-    /// What happens before a command if something other than you caused the run: `ask`, `allow`, `deny`, or
-    /// `default`
+    /// What happens when a run that has read untrusted data acts on a target that you did not name: `ask`,
+    /// `allow`, `deny`, or `default`
     #[arg(long, value_name = "POLICY")]
-    external_causes: Option<String>,
+    foreign_targets: Option<String>,
     /// Where its decisions may be answered: `page`, `api`, `cli`, or `default`
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     answer_channels: Option<Vec<String>>,
@@ -79,10 +81,16 @@ pub(crate) struct SettingsArgs {
     /// denied and not offered. `all` stands alone
     #[arg(long, value_name = "NAME")]
     capability: Vec<String>,
+    /// Whether its model's provider may search the web while it writes a reply: `on`, `off`, or `default` (off)
+    #[arg(long, value_name = "SWITCH")]
+    web_search: Option<String>,
     /// How often it may use a tool, as `TOOL=N/day` (24 hours) or `TOOL=N/session`; may be repeated. Replaces
     /// all quotas; `none` removes them
     #[arg(long, value_name = "TOOL=N/PERIOD")]
     tool_quota: Vec<String>,
+    /// JSON file with guardrails for messages, replies and calls, `-` for standard input; `none` removes them
+    #[arg(long, value_name = "FILE")]
+    guardrails: Option<PathBuf>,
     #[command(flatten)]
     sandbox: SandboxArgs,
 }
@@ -110,25 +118,32 @@ impl SettingsArgs {
             ask_tools: list(self.ask_tools.as_deref(), NONE).map(names),
             deny_tools: list(self.deny_tools.as_deref(), NONE).map(names),
             may_start: list(self.may_start.as_deref(), NONE).map(names),
-            external_causes: resettable(self.external_causes.as_deref(), DEFAULT).try_map(policy)?,
+            foreign_targets: resettable(self.foreign_targets.as_deref(), DEFAULT).try_map(policy)?,
             answer_channels: list(self.answer_channels.as_deref(), DEFAULT).try_map(channels)?,
             max_rounds: resettable(self.max_rounds.as_deref(), DEFAULT).try_map(rounds)?,
             daily_usd: resettable(self.daily_usd.as_deref(), NONE).try_map(cap)?,
             workspace: Change::Keep,
             permission_mode: resettable(self.permission_mode.as_deref(), DEFAULT).try_map(mode)?,
-            sandbox: self.sandbox()?,
+            sandbox: self.sandbox(shared)?,
             capabilities: capabilities(&self.capability)?,
+            web_search: resettable(self.web_search.as_deref(), DEFAULT).try_map(switch)?,
             tool_quotas: quotas(&self.tool_quota)?,
+            guardrails: agent_guardrails::change(self.guardrails.as_deref())?,
             allowed_category_ids: self.categories(),
         })
     }
 
     /// The sandbox of a new agent.
-    fn sandbox(&self) -> Result<Change<SandboxScope>, Failure> {
+    fn sandbox(&self, shared: &GlobalArgs) -> Result<Change<SandboxScope>, Failure> {
         if !self.sandbox.is_given() {
             return Ok(Change::Keep);
         }
-        self.sandbox.applied_to(SandboxScope::default()).map(Change::Set)
+        let scope = self.sandbox.applied_to(SandboxScope::default())?;
+        let user = std::env::home_dir().filter(|user| user.is_absolute());
+        if let Some(user) = user {
+            agent_sandbox::check_places(&scope, &user, &shared.home()?)?;
+        }
+        Ok(Change::Set(scope))
     }
 
     fn instructions(&self) -> Result<Change<String>, Failure> {
@@ -216,9 +231,9 @@ fn names(list: Vec<String>) -> BTreeSet<String> {
     list.into_iter().collect()
 }
 
-fn policy(word: &str) -> Result<ExternalCausePolicy, Failure> {
-    ExternalCausePolicy::parse(word).ok_or_else(|| {
-        let message = format!("--external-causes: unknown policy {word:?}");
+fn policy(word: &str) -> Result<ForeignTargetPolicy, Failure> {
+    ForeignTargetPolicy::parse(word).ok_or_else(|| {
+        let message = format!("--foreign-targets: unknown policy {word:?}");
         Failure::usage("bad_setting", message, "use ask, allow, deny or default")
     })
 }
@@ -232,6 +247,17 @@ fn mode(word: &str) -> Result<PermissionMode, Failure> {
             "use permissive, standard, restrictive or default",
         )
     })
+}
+
+fn switch(word: &str) -> Result<bool, Failure> {
+    match word {
+        "on" => Ok(true),
+        "off" => Ok(false),
+        _ => {
+            let message = format!("--web-search: unknown value {word:?}");
+            Err(Failure::usage("bad_setting", message, "use on, off or default"))
+        }
+    }
 }
 
 fn channels(words: Vec<String>) -> Result<BTreeSet<Channel>, Failure> {
@@ -307,6 +333,9 @@ fn tool_limits(settings: &AgentSettings) -> Vec<(&'static str, String)> {
         };
         lines.push(("capabilities", text));
     }
+    if settings.web_search {
+        lines.push(("web search", "on".to_owned()));
+    }
     let quotas = settings.tool_quotas.iter();
     let quotas: Vec<String> = quotas.map(|(tool, quota)| quota_text(tool, quota)).collect();
     if !quotas.is_empty() {
@@ -342,6 +371,9 @@ pub(super) async fn set(
     let home = shared.home()?;
     let look = |path: &PathBuf| WorkspacePath::look(path, &home).map_err(Failure::into_usage);
     let workspace = args.workspace.as_ref().map(look).transpose()?;
+    if let Some(folder) = &workspace {
+        trust::settle(&home, &folder.text, FolderChoice::Named)?;
+    }
     let change = SettingsChange {
         workspace: Change::given(workspace.map(|found| found.text.clone())),
         ..args.change(shared)?
@@ -428,14 +460,15 @@ pub(super) fn text(settings: &AgentSettings) -> String {
             .max_rounds
             .map(|rounds| ("max rounds", rounds.to_string())),
     );
-    let policy = settings.external_causes.map(|policy| policy.as_str().to_owned());
-    lines.extend(policy.map(|policy| ("external causes", policy)));
+    let policy = settings.foreign_targets.map(|policy| policy.as_str().to_owned());
+    lines.extend(policy.map(|policy| ("foreign targets", policy)));
     let channels = settings.answer_channels.as_ref().map(|channels| {
         let words: Vec<&str> = channels.iter().map(|channel| channel.as_str()).collect();
         words.join(", ")
     });
     lines.extend(channels.map(|channels| ("answered by", channels)));
     lines.extend(tool_limits(settings));
+    lines.extend(agent_guardrails::lines(&settings.guardrails));
     lines.extend(agent_sandbox::lines(&settings.sandbox));
     let lines: Vec<String> = lines
         .into_iter()

@@ -1,9 +1,11 @@
-//! `wakeful budget`: shows what models cost, and sets daily caps.
+//! `wakeful budget`: shows what models cost, and sets daily caps and other limits.
+
+mod limit;
 
 use std::sync::Arc;
 
 use clap::Subcommand;
-use wakeful_api::{Budget, CapOrigin, GetAgentSpending, GetBudget, SetCap, Text};
+use wakeful_api::{Budget, BudgetLimit, CapOrigin, GetAgentSpending, GetBudget, ListLimits, SetCap, Text};
 use wakeful_core::budget::{DAILY_CAP_MAX, MicroUsd, parse_cap};
 use wakeful_core::decision::Channel;
 use wakeful_core::id::AgentId;
@@ -11,6 +13,7 @@ use wakeful_ports::clock::Clock as _;
 use wakeful_runtime::api::{ApiContext, RuntimeApi};
 use wakeful_server::view;
 
+use self::limit::LimitSelection;
 use super::GlobalArgs;
 use crate::backend::{read, write};
 use crate::config::{self, Overrides};
@@ -35,21 +38,29 @@ pub(crate) enum BudgetVerb {
     /// Reset the budget day to today after the clock was wrongly set ahead; spending since then counts
     /// toward today
     ResetDay,
-    /// Set a daily cap; a run that needs more waits
+    /// List every limit with its use, its id, and when it will be used up at the present rate
+    List,
+    /// Set a limit; work that needs more waits. Without options, the daily cap on money for all agents
     Set {
-        /// US dollars per day, such as 2.50
+        /// The limit: US dollars such as 2.50, a number of tokens or calls, a time such as 90s, 15m or 2h, or a size
+        /// such as 500KiB or 2GiB
         #[arg(
+            value_name = "AMOUNT",
             required_unless_present = "unset",
             conflicts_with = "unset",
             allow_negative_numbers = true
         )]
-        usd: Option<String>,
-        /// Set the cap of this agent, in addition to the cap on all agents
-        #[arg(long, value_name = "ID")]
-        agent: Option<String>,
-        /// Remove the cap; the configured cap applies again, or 5 dollars
-        #[arg(long)]
+        amount: Option<String>,
+        #[command(flatten)]
+        selection: LimitSelection,
+        /// Remove the daily cap; the configured cap applies again, or 5 dollars
+        #[arg(long, conflicts_with_all = ["session", "run", "tree", "limit", "resource", "period"])]
         unset: bool,
+    },
+    /// Remove a limit with its use
+    Clear {
+        #[command(flatten)]
+        selection: LimitSelection,
     },
 }
 
@@ -71,8 +82,12 @@ pub(crate) async fn budget(verb: &BudgetVerb, shared: &GlobalArgs, out: &Out) ->
     config::load(&shared.home()?, &Overrides::default())?;
     match verb {
         BudgetVerb::Show { agent: None } => {
-            let budget = read(shared, async |backend| backend.call(GetBudget {}).await).await?;
-            tell(&budget, out);
+            let found = read(shared, async |backend| {
+                let budget = backend.call(GetBudget {}).await?;
+                Ok((budget, backend.call(ListLimits {}).await?))
+            });
+            let (budget, limits) = found.await?;
+            tell_with(&budget, &limits, out);
         }
         BudgetVerb::Show { agent: Some(agent) } => {
             let agent = AgentId::parse(agent)?;
@@ -100,9 +115,21 @@ pub(crate) async fn budget(verb: &BudgetVerb, shared: &GlobalArgs, out: &Out) ->
         BudgetVerb::ResetDay => {
             reset_day(shared, out).await?;
         }
-        BudgetVerb::Set { usd, agent, .. } => {
+        BudgetVerb::List => limit::list(shared, out).await?,
+        BudgetVerb::Clear { selection } => limit::clear(selection, shared, out).await?,
+        BudgetVerb::Set {
+            amount: Some(typed),
+            selection,
+            ..
+        } if !selection.is_cap() => limit::set(typed, selection, shared, out).await?,
+        BudgetVerb::Set {
+            amount: usd,
+            selection,
+            ..
+        } => {
+            let agent = selection.agent.as_deref().map(AgentId::parse).transpose()?;
             let set = SetCap {
-                agent_id: agent.as_deref().map(AgentId::parse).transpose()?.map(Text),
+                agent_id: agent.map(Text),
                 daily_usd: usd.as_deref().map(amount).transpose()?.map(Text),
                 unset: usd.is_none(),
             };
@@ -150,6 +177,10 @@ pub(crate) fn amount(typed: &str) -> Result<MicroUsd, Failure> {
 }
 
 fn tell(budget: &Budget, out: &Out) {
+    tell_with(budget, &[], out);
+}
+
+fn tell_with(budget: &Budget, limits: &[BudgetLimit], out: &Out) {
     let origin = match budget.cap_origin {
         CapOrigin::Set => "set by you",
         CapOrigin::Default => "from config.toml or the default; `wakeful budget set USD` changes it",
@@ -183,6 +214,8 @@ fn tell(budget: &Budget, out: &Out) {
             count(day.requests, "request")
         )
     }));
+    let others = limits.iter().filter(|limit| !limit::is_daily_cap(limit));
+    lines.extend(others.map(limit::line));
     lines.extend(ahead(&budget.day));
     out.answer(&serde_json::json!(budget), &lines.join("\n"));
 }

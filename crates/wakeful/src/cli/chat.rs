@@ -4,7 +4,7 @@
 mod attachment;
 mod command;
 mod conversation;
-pub(super) mod history;
+pub(crate) mod history;
 mod watch;
 
 use std::io::IsTerminal as _;
@@ -24,7 +24,7 @@ use wakeful_core::key::RunKey;
 use super::GlobalArgs;
 use super::daemon::{DaemonVerb, daemon as manage_daemon};
 use super::events::events_after;
-use super::run::ask::PROMPT;
+use super::run::ask::prompt_of;
 use super::serve::ServeArgs;
 use crate::backend::Backend;
 use crate::config::{self, Overrides};
@@ -38,6 +38,7 @@ use crate::terminal::key::KeyParser;
 use crate::terminal::raw_mode::{RawMode, read_keys};
 use crate::terminal::screen::Ink;
 use crate::terminal::{Drawing, Style};
+use crate::trust::{self, FolderChoice};
 use crate::workspace::WorkspacePath;
 
 /// Time between two frames of the spinner. The timer runs only while a run is shown.
@@ -69,6 +70,9 @@ pub(crate) async fn chat(args: &ChatArgs, shared: &GlobalArgs, out: &Out) -> Res
         None => ThreadChoice::Newest,
     };
     let model = args.model.as_deref().map(canonical).transpose()?;
+    if let Some(model) = &model {
+        conversation::check_model(model, shared)?;
+    }
     let style = Style::of_stderr().filter(|style| style.drawing == Drawing::Redraw);
     if out.is_json() || !std::io::stdin().is_terminal() || style.is_none() {
         let message = "chat needs a terminal that can move the cursor";
@@ -101,6 +105,7 @@ pub(crate) async fn chat(args: &ChatArgs, shared: &GlobalArgs, out: &Out) -> Res
         last_run: None,
         after: 0,
         is_stopping: false,
+        has_unanswered: false,
     };
     chat.run().await
 }
@@ -144,6 +149,12 @@ async fn ready_agent(
             let other = WorkspacePath::offer_other(&home)?;
             let folder = other.as_deref().unwrap_or(".".as_ref());
             let folder = WorkspacePath::look(folder, &home).map_err(Failure::into_usage)?;
+            // Agreeing to the other folder is an answer.
+            let choice = match other {
+                Some(_) => FolderChoice::Named,
+                None => FolderChoice::Current,
+            };
+            trust::settle(&home, &folder.text, choice)?;
             let settings = SettingsChange {
                 workspace: Change::Set(folder.text.clone()),
                 ..SettingsChange::default()
@@ -214,6 +225,8 @@ struct Chat<'a> {
     after: u64,
     /// Whether the shown run was asked to stop.
     is_stopping: bool,
+    /// Whether a message joined the shown run and the model has not replied since.
+    has_unanswered: bool,
 }
 
 /// The keys and signals of the terminal.
@@ -262,7 +275,7 @@ impl Chat<'_> {
     /// first one was restarted.
     async fn converse(&mut self, input: &mut Input) -> Result<(), Failure> {
         let mut patience = ReconnectTimer::new(self.shared, self.out);
-        self.open_conversation(input).await?;
+        self.open_conversation().await?;
         loop {
             let after = self.after.to_string();
             let events = events_after(self.agent.clone(), None, LIMIT_MAX);
@@ -277,7 +290,7 @@ impl Chat<'_> {
             let failure = match served {
                 Ok(Some(Next::Leave)) => return Ok(()),
                 Ok(Some(Next::Reopen | Next::Stay)) => {
-                    self.open_conversation(input).await?;
+                    self.open_conversation().await?;
                     continue;
                 }
                 Ok(None) => None,
@@ -330,7 +343,7 @@ impl Chat<'_> {
 
     fn draw(&self) {
         let prompt = match &self.question {
-            Some(_) => PROMPT.trim_start(),
+            Some(question) => prompt_of(&question.decision).trim_start(),
             None => "> ",
         };
         self.out.screen(|live| {

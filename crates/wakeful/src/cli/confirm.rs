@@ -21,6 +21,17 @@ pub(super) fn confirm_by_name(name: &str, consequence: &str) -> Result<(), Failu
     Err(refusal(format!("nothing was changed; type {name}, or use --yes")))
 }
 
+/// Lets the person confirm that a folder was reviewed. Without a terminal, only `--yes` confirms.
+pub(super) fn confirm_review(folder: &str) -> Result<(), Failure> {
+    let question = format!("Have you reviewed {folder}, and do you trust it as it is now?");
+    let terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    if terminal && is_affirmed(&question) {
+        return Ok(());
+    }
+    let hint = "nothing was changed; answer y in a terminal, or use --yes";
+    Err(Failure::usage("confirmation_missing", question, hint.to_owned()))
+}
+
 /// Asks a question that `y` or `yes` affirms. The caller checks that there is a terminal.
 pub(crate) fn is_affirmed(question: &str) -> bool {
     let answer = ask(&format!("{question} [y/N]: "));

@@ -76,9 +76,15 @@ async fn status(shared: &GlobalArgs, folder: &RunDir, out: &Out) -> Result<(), F
             return Ok(());
         }
     };
-    let fingerprint =
-        crate::config::load(&shared.home()?, &crate::config::Overrides::default())?.fingerprint();
-    let matches = fingerprint == record.written_fingerprint;
+    // The daemon works with its last valid settings if the file is invalid.
+    let written = crate::config::load(&shared.home()?, &crate::config::Overrides::default());
+    if let Err(failure) = &written {
+        out.note(&format!(
+            "{}; the daemon uses its last valid settings",
+            failure.message()
+        ));
+    }
+    let matches = written.is_ok_and(|written| written.fingerprint() == record.written_fingerprint);
     let seen = ask(&record).await;
     let (health, words) = (health_of(&seen), running(&record, &seen, matches, out));
     let mut answer = json!({

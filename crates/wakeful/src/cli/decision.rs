@@ -8,6 +8,7 @@ use wakeful_api::{
 use wakeful_core::policy::rule_words;
 
 use super::GlobalArgs;
+use super::run::ask::{from_source, marked};
 use crate::backend::{decision_id, read, refuse_tool_process, write_unlocked};
 use crate::config::{self, Overrides};
 use crate::failure::{FAILED, Failure, UNDECIDED};
@@ -179,6 +180,17 @@ fn answered_words(one: &Decision) -> String {
     )
 }
 
+/// The untrusted text that led to the question, with its sentence marked.
+fn evidence_lines(one: &Decision) -> Vec<String> {
+    let Some(evidence) = &one.evidence else {
+        return Vec::new();
+    };
+    let head = format!("because   of untrusted text{}", from_source(evidence));
+    let text = marked(evidence).into_iter();
+    let text = text.map(|(line, _)| format!("          {line}"));
+    std::iter::once(head).chain(text).collect()
+}
+
 fn in_full(one: &Decision, by: Channel, out: &Out) -> String {
     let late = match one.badges.contains(&Badge::TimedOut) {
         true => ", deadline passed once",
@@ -206,6 +218,7 @@ fn in_full(one: &Decision, by: Channel, out: &Out) -> String {
         format!("channels  {}", channels(one)),
     ];
     lines.extend(one.targets.iter().map(|target| format!("target    {target}")));
+    lines.extend(evidence_lines(one));
     if let Some(diff) = &one.diff {
         lines.push("changes".to_owned());
         lines.extend(diff.lines().map(|line| format!("          {line}")));
@@ -301,12 +314,12 @@ pub(super) fn undecided(run: &str, pending: &[Decision], by: Channel, out: &Out)
             ),
             false => String::new(),
         };
-        out.note(&format!(
-            "{} {}{cut} — answer it {}",
-            one.title,
-            one.input,
-            how_to_answer(one, by)
-        ));
+        // The hint says how to answer a single one.
+        let how = match pending.len() {
+            1 => String::new(),
+            _ => format!(" — answer it {}", how_to_answer(one, by)),
+        };
+        out.note(&format!("{} {}{cut}{how}", one.title, one.input));
     }
     let message = match pending.len() {
         1 => format!("{run} waits for a decision"),

@@ -4,12 +4,11 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::json;
-use wakeful_api::{EraseContent, GetAgentStatus, Text};
+use wakeful_api::{EraseContent, Erasure, GetAgentStatus, Text};
 use wakeful_core::id::AgentId;
 use wakeful_runtime::proof::{REASON_CHARS_MAX, reason};
 
 use super::GlobalArgs;
-use super::chat::history;
 use super::confirm::confirm_by_name;
 use crate::backend::write_existing;
 use crate::failure::Failure;
@@ -79,21 +78,29 @@ pub(crate) async fn erase(args: &EraseArgs, shared: &GlobalArgs, out: &Out) -> R
         }
         backend.call(erase).await
     });
-    let erased = erased.await?;
-    let home = shared.home()?;
-    let typed = erase_typed(&home, &agent)?;
+    show(&agent, &erased.await?, &shared.home()?, out);
+    Ok(0)
+}
+
+/// Prints what was erased, and which copies may still contain it.
+fn show(agent: &AgentId, erased: &Erasure, home: &Path, out: &Out) {
+    let typed = erased.chat_messages;
     let words = match erased.seq {
         None if typed == 0 => "nothing left to erase".to_owned(),
         None => format!("erased {} of the history of chat", count(typed, "message")),
         Some(seq) => format!(
-            "erased the contents of {} events, {} transitions and {} blobs; recorded as event {seq}",
-            erased.events, erased.transitions, erased.blobs
+            "erased the contents of {} events, {} transitions and {} blobs, and {}; recorded as event {seq}",
+            erased.events,
+            erased.transitions,
+            erased.blobs,
+            count(erased.audit_entries, "audit entry")
         ),
     };
-    let copies = copies(&home);
+    let copies = copies(home);
     let object = json!({
         "agent_id": agent, "seq": erased.seq, "events": erased.events,
-        "transitions": erased.transitions, "blobs": erased.blobs, "chat_messages": typed, "copies": copies,
+        "transitions": erased.transitions, "blobs": erased.blobs, "audit_entries": erased.audit_entries,
+        "chat_messages": typed, "copies": copies,
     });
     out.answer(&object, &words);
     if !copies.is_empty() {
@@ -103,16 +110,6 @@ pub(crate) async fn erase(args: &EraseArgs, shared: &GlobalArgs, out: &Out) -> R
             names.join(" ")
         ));
     }
-    Ok(0)
-}
-
-/// Removes the messages to the agent that were typed in `chat`, and returns how many there were.
-fn erase_typed(home: &Path, agent: &AgentId) -> Result<usize, Failure> {
-    history::erase(home, agent).map_err(|error| {
-        let attempt = "the contents are erased, but not the messages in chat_history";
-        let hint = "repeat the command, or remove the file chat_history of the home";
-        Failure::io("history_not_erased", attempt, &error, hint)
-    })
 }
 
 /// Copies of a home's databases from before a migration.

@@ -27,17 +27,21 @@ macro_rules! topics {
 }
 
 /// The guides for users. A topic never has the name of a command.
-const TOPICS: [Topic; 24] = topics! {
+const TOPICS: [Topic; 28] = topics! {
     "alertness" "alertness" "how messages, changes and schedules wake an agent"
     "api" "api" "the HTTP API for programs"
     "configuration" "configuration" "every setting of config.toml, and where values come from"
     "decisions" "decisions-and-brake" "approvals, the brake and notifications"
     "failures" "failure-modes" "what happens after crashes, full disks and lost connections"
     "glossary" "GLOSSARY" "the terms that Wakeful uses"
+    "hook-files" "hooks" "hooks and guardrails: what watches messages, replies and calls"
+    "limits" "budget" "limits on money, tokens, run time, tool calls and written bytes"
     "network" "network" "hosts that commands and tools may reach"
     "policies" "policy" "permission modes, policies in Cedar, and read-only runs"
+    "provenance" "provenance" "untrusted data: what it is, and what runs that have read it may do"
     "promises" "promises" "what Wakeful guarantees, and how that is tested"
     "prompt" "prompt" "what a model receives, and the guidance files"
+    "audit-entries" "audit" "what was decided about each call, and how that record is protected"
     "proof" "proof" "the signed log: verify, replay, export, erase"
     "providers" "providers" "models, keys, routes, prices and privacy"
     "records" "journal" "the journal: tasks, notes and plans"
@@ -58,15 +62,20 @@ const TOPICS: [Topic; 24] = topics! {
 const GROUPS: [(&str, &[&str]); 7] = [
     ("Start", &["init", "run", "daemon", "open"]),
     ("Talk to agents", &["chat", "message", "transcript", "agent"]),
-    ("Watch", &["status", "runs", "tail", "events", "why", "why-not"]),
+    (
+        "Watch",
+        &["status", "runs", "tail", "events", "audit", "why", "why-not"],
+    ),
     ("Decide", &["decision", "brake", "budget"]),
     (
         "Set up",
         &[
             "config",
             "policy",
+            "hooks",
             "models",
             "secret",
+            "trust",
             "schedule",
             "subscribe",
             "unsubscribe",

@@ -1,12 +1,14 @@
 //! The command line: the command tree and the code that all commands share. Each command has its own file.
 
 mod agent;
+mod agent_guardrails;
 mod agent_sandbox;
 mod agent_settings;
+mod audit;
 pub(crate) mod backup;
 mod brake;
 pub(crate) mod budget;
-mod chat;
+pub(crate) mod chat;
 mod config;
 pub(crate) mod confirm;
 mod daemon;
@@ -17,6 +19,7 @@ mod erase;
 mod events;
 mod export;
 mod help;
+mod hooks;
 mod init;
 mod journal;
 mod key_input;
@@ -40,6 +43,7 @@ mod source;
 mod status;
 mod subscribe;
 mod transcript;
+mod trust;
 mod verify;
 mod why;
 
@@ -48,6 +52,7 @@ use std::time::Duration;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
+use crate::backend::take_redaction_note;
 use crate::failure::{FAILED, Failure, USAGE};
 use crate::global_args::{GlobalArgs, text_variable, variable};
 use crate::show::Out;
@@ -104,6 +109,9 @@ enum Verb {
     Tail(events::TailArgs),
     /// Show past events from an agent's log
     Events(events::EventsArgs),
+    /// List, show and export what was decided about tool calls, denials included
+    #[command(subcommand)]
+    Audit(audit::AuditVerb),
     /// List, show, resume, abandon or cancel runs
     #[command(subcommand)]
     Runs(runs::RunsVerb),
@@ -148,12 +156,18 @@ enum Verb {
     /// Store, list and remove secrets that commands receive
     #[command(subcommand)]
     Secret(secret::SecretVerb),
+    /// List, trust and review folders: whose files agents take as yours
+    #[command(subcommand)]
+    Trust(trust::TrustVerb),
     /// Show, change and check settings
     #[command(subcommand)]
     Config(config::ConfigVerb),
     /// Show, check, explain and edit permission policies
     #[command(subcommand)]
     Policy(policy::PolicyVerb),
+    /// List, check, import and try hooks: programs that see the calls of agents
+    #[command(subcommand)]
+    Hooks(hooks::HooksVerb),
     /// Check the installation and repair problems
     Doctor(doctor::DoctorArgs),
     /// Show internals, such as the prompt that a model receives
@@ -214,6 +228,9 @@ pub(crate) fn main() -> ExitCode {
         out.failure(&failure);
         failure.exit()
     });
+    if let Some(note) = take_redaction_note() {
+        out.note(&note);
+    }
     ExitCode::from(if out.was_lost() { FAILED } else { code })
 }
 
@@ -267,6 +284,7 @@ fn dispatch(cli: Cli, out: &Out) -> Result<u8, Failure> {
             Verb::Status(args) => status::status(&args, &shared, out).await,
             Verb::Tail(args) => events::tail(&args, &shared, out).await,
             Verb::Events(args) => events::events(&args, &shared, out).await,
+            Verb::Audit(verb) => audit::audit(&verb, &shared, out).await,
             Verb::Serve(args) => serve::serve(&args, &shared, out).await,
             Verb::Daemon(verb) => daemon::daemon(&verb, &shared, out).await,
             Verb::Open(args) => open::open(&args, &shared, out).await,
@@ -276,8 +294,10 @@ fn dispatch(cli: Cli, out: &Out) -> Result<u8, Failure> {
             Verb::Doctor(args) => doctor::doctor(&args, &shared, out).await,
             Verb::Models(verb) => models::models(&verb, &shared, out).await,
             Verb::Secret(verb) => secret::secret(&verb, &shared, out).await,
+            Verb::Trust(verb) => trust::trust(&verb, &shared, out).await,
             Verb::Config(verb) => config::config(&verb, &shared, out).await,
             Verb::Policy(verb) => policy::policy(&verb, &shared, out).await,
+            Verb::Hooks(verb) => hooks::hooks(&verb, &shared, out).await,
             Verb::Service(verb) => service::service(&verb, &shared, out),
             Verb::Backup(args) => backup::backup(&args, &shared, out),
             Verb::Restore(args) => restore::restore(&args, &shared, out).await,

@@ -12,6 +12,8 @@ use wakeful_api::{ExplainCall, ExplainStep, GetAgentPolicy, GetRun, PolicyExplan
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{Digest, OperationId};
 
+pub(super) use self::files::{agents_with_folders, read_text};
+pub(super) use self::words::hook_line;
 use super::GlobalArgs;
 use crate::backend::{Backend, read};
 use crate::config::{self, Overrides};
@@ -168,7 +170,7 @@ fn input(text: &str) -> Result<Value, Failure> {
     })
 }
 
-fn agent_or_default(given: Option<&str>, shared: &GlobalArgs) -> Result<AgentId, Failure> {
+pub(super) fn agent_or_default(given: Option<&str>, shared: &GlobalArgs) -> Result<AgentId, Failure> {
     match given {
         Some(name) => Ok(AgentId::parse(name)?),
         None => {

@@ -8,6 +8,7 @@ mod prompt;
 mod remote;
 mod resume;
 mod schema;
+mod stuck;
 mod submit;
 
 use std::collections::BTreeSet;
@@ -27,7 +28,7 @@ use wakeful_store::rows::{Agent, Visibility};
 pub(super) use self::prompt::read as read_prompt;
 use super::GlobalArgs;
 use crate::config::{self, LoadedConfig, Overrides};
-use crate::discover::daemon;
+use crate::discover::{daemon, daemon_now};
 use crate::failure::Failure;
 use crate::home::Home;
 use crate::model::{ModelChain, ModelRegistry, RunOwner, canonical};
@@ -93,14 +94,31 @@ pub(crate) struct RunArgs {
 impl RunArgs {
     /// The settings of this call. A resumed run keeps the settings that it started with.
     fn settings(&self, shared: &GlobalArgs) -> Result<LoadedConfig, Failure> {
+        config::load(&shared.home()?, &self.flags()?)
+    }
+
+    /// Like [`Self::settings`], but an invalid file is only reported while a daemon runs, because the daemon works
+    /// with its last valid settings and this call only adds its own.
+    fn usable_settings(&self, shared: &GlobalArgs, out: &Out) -> Result<LoadedConfig, Failure> {
+        let failure = match self.settings(shared) {
+            Err(failure) if failure.code() == config::INVALID && daemon_now(shared)?.is_some() => failure,
+            settings => return settings,
+        };
+        out.note(&format!(
+            "{}; the daemon uses its last valid settings",
+            failure.message()
+        ));
+        config::load_without_file(&self.flags()?)
+    }
+
+    fn flags(&self) -> Result<Overrides, Failure> {
         // The path is resolved here, because a relative path depends on the current folder.
         let model = self.model.as_deref().map(canonical).transpose()?;
-        let flags = Overrides::default().flag("model.default", "--model", model).flag(
+        Ok(Overrides::default().flag("model.default", "--model", model).flag(
             "agent.max_rounds",
             "--max-rounds",
             self.max_rounds,
-        );
-        config::load(&shared.home()?, &flags)
+        ))
     }
 
     /// The arguments with another workspace, if the current folder would be used and contains the home.
@@ -142,7 +160,7 @@ fn offer_to_create(failure: Failure) -> Failure {
 async fn start(args: &RunArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let args = &args.with_workspace(shared)?;
     // All argument errors are reported before the home is accessed.
-    let settings = args.settings(shared)?;
+    let settings = args.usable_settings(shared, out)?;
     let call = CheckedCall::parse(args)?;
     let request = RunRequest {
         call: &call,

@@ -5,6 +5,8 @@ mod cancel;
 mod change;
 mod retry;
 
+use std::collections::BTreeMap;
+
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use wakeful_api::{
@@ -95,7 +97,7 @@ pub(crate) struct RunFilterArgs {
     #[arg(long, conflicts_with = "status")]
     open: bool,
     /// Show only runs with one of these statuses, separated by commas
-    #[arg(long, value_name = "STATUS", value_delimiter = ',', value_parser = PossibleValuesParser::new(StatusFilter::WORDS))]
+    #[arg(long, value_name = "STATUS", value_delimiter = ',', value_parser = PossibleValuesParser::new(status_words()))]
     status: Vec<String>,
     /// Show only runs started by this kind of message
     #[arg(long, value_name = "KIND", value_parser = PossibleValuesParser::new(MessageKind::WORDS))]
@@ -111,13 +113,36 @@ pub(crate) struct RunFilterArgs {
     search: Option<String>,
 }
 
+/// The status of a message in the queue, which is listed with the runs.
+const QUEUED: &str = "queued";
+
+fn status_words() -> Vec<&'static str> {
+    std::iter::once(QUEUED).chain(StatusFilter::WORDS).collect()
+}
+
 impl RunFilterArgs {
+    fn is_only_queued(&self) -> bool {
+        !self.status.is_empty() && self.status.iter().all(|word| word == QUEUED)
+    }
+
+    /// Whether queued messages are listed: always without a choice of statuses.
+    fn wants_queued(&self) -> bool {
+        self.status.is_empty() || self.status.iter().any(|word| word == QUEUED)
+    }
+
     fn query(&self) -> Result<ListRuns, Failure> {
         let mut statuses: Vec<StatusFilter> = self
             .status
             .iter()
             .filter_map(|word| StatusFilter::parse(word))
             .collect();
+        if self.is_only_queued() {
+            // Queued messages have no run yet, so no run matches.
+            return Ok(ListRuns {
+                until: Some(Text(Millis(0))),
+                ..ListRuns::default()
+            });
+        }
         if self.open {
             statuses.push(StatusFilter::Open);
         }
@@ -132,7 +157,7 @@ impl RunFilterArgs {
     }
 }
 
-fn time(option: &str, given: Option<&str>) -> Result<Option<Text<Millis>>, Failure> {
+pub(super) fn time(option: &str, given: Option<&str>) -> Result<Option<Text<Millis>>, Failure> {
     let Some(given) = given else { return Ok(None) };
     let time = past(given, RealClock::new().now()).map_err(|failure| failure.about(option))?;
     Ok(Some(Text(time)))
@@ -154,7 +179,10 @@ pub(crate) async fn runs(verb: &RunsVerb, shared: &GlobalArgs, out: &Out) -> Res
                     ..ListRuns::default()
                 };
             let listed = read(shared, async |backend| {
-                let waits = waits(backend, agent).await?;
+                let waits = match filter.wants_queued() {
+                    true => waits(backend, agent).await?,
+                    false => QueuedView::Counts(BTreeMap::new()),
+                };
                 Ok((backend.call(wanted).await?, waits))
             });
             let (mut list, waits) = listed.await?;
@@ -218,6 +246,8 @@ async fn resume(run: &str, shared: &GlobalArgs, out: &Out) -> Result<(), Failure
 fn within(list: &mut RunList, waits: QueuedView, limit: usize) -> QueuedView {
     match waits {
         QueuedView::Queue(agent, mut queued) => {
+            // A message may have become a run between the two requests.
+            queued.retain(|one| list.runs.iter().all(|run| run.run_key != one.run_key));
             queued.drain(..queued.len().saturating_sub(limit));
             list.runs.truncate(limit - queued.len());
             QueuedView::Queue(agent, queued)
@@ -316,6 +346,19 @@ mod tests {
                 "the newest"
             );
         }
+    }
+
+    #[test]
+    fn a_message_that_became_a_run_is_listed_once() {
+        let run =
+            json!({"run_key": "1", "agent_id": "main", "status": "open", "transitions": 1, "started_at": ""});
+        let list = json!({"runs": [run]});
+        let mut list: RunList = serde_json::from_value(list).expect("a list");
+        let QueuedView::Queue(_, kept) = within(&mut list, queued(2), 9) else {
+            unreachable!("a queue");
+        };
+        let keys: Vec<&str> = kept.iter().map(|one| one.run_key.as_str()).collect();
+        assert_eq!((keys, list.runs.len()), (vec!["0"], 1));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::json;
 use wakeful_api::{
     Activity, AgentStatus, BackupStatus, Confinement, GetRuntimeStatus, Limit, ListAgents, ListRuns,
-    RuntimeStatus,
+    RuntimeStatus, SettingsProblem,
 };
 use wakeful_core::proof::head::SignedHead;
 use wakeful_core::proof::signing::{Fingerprint, PublicKey};
@@ -15,13 +15,14 @@ use wakeful_ports::clock::Clock as _;
 use super::GlobalArgs;
 use super::brake::line;
 use crate::backend::{AttentionSummary, read};
+use crate::confinement_cache;
 use crate::daemon::files::DaemonRecord;
 use crate::device;
 use crate::discover::{HomeHolder, home_holder};
 use crate::failure::Failure;
 use crate::home::{DEVICE_KEY, Home};
 use crate::open_home::with_read_only;
-use crate::sandbox_probe;
+use crate::policy::{POLICY_INVALID, idle_policy_problem};
 use crate::show::backup::{newest_text, problem_text};
 use crate::show::phrase::count as counted;
 use crate::show::{DriverPresence, Out};
@@ -56,7 +57,7 @@ pub(crate) async fn status(_args: &StatusArgs, shared: &GlobalArgs, out: &Out) -
             backend.call(runs).await?,
         ))
     });
-    let (seen, probed) = tokio::join!(seen, probed(&who));
+    let (seen, probed) = tokio::join!(seen, probed(&who, shared));
     let (daemon, standing, backup, agents, runs) = seen?;
     let driver = driver(daemon.as_ref(), shared)?;
     let confinement = daemon.as_ref().map_or(probed, |status| status.confinement);
@@ -76,7 +77,10 @@ pub(crate) async fn status(_args: &StatusArgs, shared: &GlobalArgs, out: &Out) -
             stuck.agent_id, stuck.problem.message, stuck.problem.hint
         )
     }));
-    lines.extend(daemon.iter().flat_map(settings_lines));
+    lines.extend(match &daemon {
+        Some(status) => settings_lines(status.settings_problem.as_ref(), &status.needs_restart),
+        None => settings_lines(idle_policy_problem(&shared.home()?).as_ref(), &[]),
+    });
     lines.extend(confined(confinement));
     lines.push(signed(&proof));
     lines.extend(backed_up(&backup, RealClock::new().now()));
@@ -94,25 +98,31 @@ pub(crate) async fn status(_args: &StatusArgs, shared: &GlobalArgs, out: &Out) -
     Ok(0)
 }
 
-/// The confinement of commands, tried while the database is read; none if a daemon has tried it already.
-async fn probed(who: &HomeHolder) -> Option<Confinement> {
+/// The confinement of commands, determined while the database is read; none if a daemon knows it already.
+async fn probed(who: &HomeHolder, shared: &GlobalArgs) -> Option<Confinement> {
     match who {
         HomeHolder::Daemon(_) => None,
-        HomeHolder::None | HomeHolder::Other(_) => sandbox_probe::confinement().await,
+        HomeHolder::None | HomeHolder::Other(_) => {
+            let home = Home::open(&shared.home().ok()?).ok()?;
+            confinement_cache::confinement(home.root()).await
+        }
     }
 }
 
 /// Why the settings file is not in force, and which changes need a restart.
-fn settings_lines(status: &RuntimeStatus) -> Vec<String> {
-    let problem = status.settings_problem.as_ref();
-    let problem = problem.map(|problem| {
-        format!(
+fn settings_lines(problem: Option<&SettingsProblem>, needs_restart: &[String]) -> Vec<String> {
+    let problem = problem.map(|problem| match problem.code.as_str() {
+        POLICY_INVALID => format!(
+            "policy   a file is invalid: {} — {}",
+            problem.message, problem.hint
+        ),
+        _ => format!(
             "settings the file is invalid, and the last valid settings apply: {} — {}",
             problem.message, problem.hint
-        )
+        ),
     });
-    let restart = (!status.needs_restart.is_empty()).then(|| {
-        let names = status.needs_restart.join(", ");
+    let restart = (!needs_restart.is_empty()).then(|| {
+        let names = needs_restart.join(", ");
         format!("settings `wakeful daemon restart` applies {names}")
     });
     problem.into_iter().chain(restart).collect()

@@ -5,10 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wakeful_core::agent_settings::ALL_CATEGORIES;
 use wakeful_core::budget::{MicroUsd, Price};
 use wakeful_core::id::{AgentId, PolicyVersion};
-use wakeful_core::inference::{InferenceCategory, InferencePermissions, RequestField};
+use wakeful_core::inference::{InferencePermissions, ModelPurpose, RequestField};
 use wakeful_core::key::derived_hash;
+use wakeful_core::need_to_know::{Boundary, CategoryRules, DECISION, FieldList, NeedToKnow};
 use wakeful_models::{Provider, TIME_MS_MAX, Thinking};
 
 use super::settings::{Budget, Settings};
@@ -68,6 +70,9 @@ pub(crate) struct ProviderSettings {
     /// Whether its models accept images; otherwise they receive a note instead. Default: known from the
     /// model's name.
     pub(crate) images: Option<bool>,
+    /// Whether the provider searches the web for agents that have it turned on. Default: known from the provider
+    /// and the model's name.
+    pub(crate) web_search: Option<bool>,
     /// Timeout for connecting, in milliseconds.
     #[schemars(range(min = 1, max = TIME_MS_MAX))]
     pub(crate) connect_ms: Option<u64>,
@@ -129,8 +134,8 @@ pub(crate) struct Route {
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct AgentSettings {
     /// What models may be used for: `conversation`, `embedding`. Default: the setting in `[inference]`.
-    #[schemars(schema_with = "value::categories")]
-    pub(crate) categories: Option<BTreeSet<InferenceCategory>>,
+    #[schemars(schema_with = "value::purposes")]
+    pub(crate) purposes: Option<BTreeSet<ModelPurpose>>,
     /// Models that may be used: names, or prefixes followed by `*`. Default: the setting in `[inference]`.
     #[schemars(schema_with = "value::allowed_models")]
     pub(crate) models: Option<AllowedModels>,
@@ -139,13 +144,79 @@ pub(crate) struct AgentSettings {
     pub(crate) request_fields: Option<BTreeSet<RequestField>>,
 }
 
+/// What applies to agents that may use one category of the journal; an agent with all categories has each of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct DataCategorySettings {
+    /// Models that may receive the work of these agents: names, or prefixes followed by `*`. Default: every model.
+    #[schemars(schema_with = "value::models_of_category")]
+    pub(crate) models: Option<Vec<String>>,
+    /// Data that may be sent to models on other machines. Default: everything.
+    #[schemars(schema_with = "value::request_fields")]
+    pub(crate) request_fields: Option<BTreeSet<RequestField>>,
+    /// Fields of a decision that may be sent to a webhook, such as `title` or `decision.tool`. A notification with
+    /// another field is not sent. Default: every field.
+    #[schemars(schema_with = "value::field_list")]
+    pub(crate) webhook_fields: Option<FieldList>,
+    /// Fields of a decision that notifications on the desktop and by a command may have. Default: every field.
+    #[schemars(schema_with = "value::field_list")]
+    pub(crate) announcement_fields: Option<FieldList>,
+    /// Arguments that tools may receive, such as `WebFetch.url`. A call with another one is denied. Default: every
+    /// argument.
+    #[schemars(schema_with = "value::field_list")]
+    pub(crate) tool_arguments: Option<FieldList>,
+}
+
+impl DataCategorySettings {
+    /// Rules under which nothing may leave.
+    fn shut() -> Self {
+        Self {
+            models: Some(Vec::new()),
+            request_fields: Some(BTreeSet::new()),
+            webhook_fields: Some(BTreeSet::new()),
+            announcement_fields: Some(BTreeSet::new()),
+            tool_arguments: Some(BTreeSet::new()),
+        }
+    }
+
+    fn rules(&self) -> CategoryRules {
+        let mut fields = BTreeMap::new();
+        if let Some(list) = &self.request_fields {
+            let list: FieldList = list.iter().map(|field| field.as_str().to_owned()).collect();
+            let purposes = ModelPurpose::ALL.map(|purpose| (purpose.as_str().to_owned(), list.clone()));
+            fields.insert(Boundary::ModelRequest, purposes.into());
+        }
+        let mut decisions = |boundary, list: &Option<FieldList>| {
+            if let Some(list) = list {
+                fields.insert(boundary, [(DECISION.to_owned(), list.clone())].into());
+            }
+        };
+        decisions(Boundary::Webhook, &self.webhook_fields);
+        decisions(Boundary::Announcement, &self.announcement_fields);
+        if let Some(list) = &self.tool_arguments {
+            let mut tools: BTreeMap<String, FieldList> = BTreeMap::new();
+            for (tool, argument) in list.iter().filter_map(|entry| entry.split_once('.')) {
+                tools
+                    .entry(tool.to_owned())
+                    .or_default()
+                    .insert(argument.to_owned());
+            }
+            fields.insert(Boundary::Tool, tools);
+        }
+        CategoryRules {
+            models: self.models.clone(),
+            fields,
+        }
+    }
+}
+
 /// What models may be used for and which data they may receive, unless an agent's section overrides it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct InferenceSettings {
     /// What models may be used for: `conversation`, `embedding`. Default: everything.
-    #[schemars(schema_with = "value::categories")]
-    pub(crate) categories: Option<BTreeSet<InferenceCategory>>,
+    #[schemars(schema_with = "value::purposes")]
+    pub(crate) purposes: Option<BTreeSet<ModelPurpose>>,
     /// Models that may be used: names, or prefixes followed by `*`. Default: every model.
     #[schemars(schema_with = "value::allowed_models")]
     pub(crate) models: Option<AllowedModels>,
@@ -154,20 +225,20 @@ pub(crate) struct InferenceSettings {
     pub(crate) request_fields: Option<BTreeSet<RequestField>>,
 }
 
-/// The permitted models: one list for everything, or one per category.
+/// The permitted models: one list for everything, or one per purpose.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum AllowedModels {
     All(Vec<String>),
-    Each(BTreeMap<InferenceCategory, Vec<String>>),
+    Each(BTreeMap<ModelPurpose, Vec<String>>),
 }
 
 impl AllowedModels {
-    /// The patterns of one category, if any.
-    fn of(&self, category: InferenceCategory) -> Option<&Vec<String>> {
+    /// The patterns of one purpose, if any.
+    fn of(&self, purpose: ModelPurpose) -> Option<&Vec<String>> {
         match self {
             Self::All(patterns) => Some(patterns),
-            Self::Each(rules) => rules.get(&category),
+            Self::Each(rules) => rules.get(&purpose),
         }
     }
 }
@@ -252,10 +323,11 @@ impl Settings {
                 confirm: Confirm::Explicit,
             },
             inference: InferenceSettings {
-                categories: Some(BTreeSet::new()),
+                purposes: Some(BTreeSet::new()),
                 models: Some(AllowedModels::All(Vec::new())),
                 request_fields: Some(BTreeSet::new()),
             },
+            data_categories: [(ALL_CATEGORIES.to_owned(), DataCategorySettings::shut())].into(),
             ..Self::default()
         }
     }
@@ -266,24 +338,30 @@ impl Settings {
         let own = self.agents.get(agent.as_str()).unwrap_or(&none);
         let all = &self.inference;
         let open = InferencePermissions::default();
-        let patterns = |rules: Option<&AllowedModels>, category| rules?.of(category).cloned();
-        let models = InferenceCategory::ALL.into_iter().filter_map(|category| {
-            let own = patterns(own.models.as_ref(), category);
-            Some((category, own.or_else(|| patterns(all.models.as_ref(), category))?))
+        let patterns = |rules: Option<&AllowedModels>, purpose| rules?.of(purpose).cloned();
+        let models = ModelPurpose::ALL.into_iter().filter_map(|purpose| {
+            let own = patterns(own.models.as_ref(), purpose);
+            Some((purpose, own.or_else(|| patterns(all.models.as_ref(), purpose))?))
         });
         InferencePermissions {
             models: models.collect(),
-            categories: own
-                .categories
+            purposes: own
+                .purposes
                 .clone()
-                .or_else(|| all.categories.clone())
-                .unwrap_or(open.categories),
+                .or_else(|| all.purposes.clone())
+                .unwrap_or(open.purposes),
             shown: own
                 .request_fields
                 .clone()
                 .or_else(|| all.request_fields.clone())
                 .unwrap_or(open.shown),
+            need_to_know: self.need_to_know(),
         }
+    }
+
+    fn need_to_know(&self) -> NeedToKnow {
+        let rules = self.data_categories.iter();
+        NeedToKnow(rules.map(|(name, rules)| (name.clone(), rules.rules())).collect())
     }
 
     /// All policy versions: one per agent with its own rules, and one for all other agents.
@@ -300,19 +378,24 @@ impl Settings {
     /// the same name.
     pub(crate) fn policy_version(&self, agent: &AgentId, moved: &[String]) -> PolicyVersion {
         let InferencePermissions {
-            categories,
+            purposes,
             models,
             shown,
+            need_to_know,
         } = self.permissions(agent);
         let words = |list: &mut dyn Iterator<Item = &'static str>| list.collect::<Vec<_>>().join(",");
-        let categories = words(&mut categories.iter().map(|category| category.as_str()));
+        let purposes = words(&mut purposes.iter().map(|purpose| purpose.as_str()));
         let shown: BTreeSet<&'static str> = shown.iter().map(|field| field.as_str()).collect();
         let shown = words(&mut shown.into_iter());
-        let mut fields = vec![self.privacy.confirm.as_str().to_owned(), categories, shown];
-        for (category, patterns) in models {
-            fields.push(category.as_str().to_owned());
+        let mut fields = vec![self.privacy.confirm.as_str().to_owned(), purposes, shown];
+        for (purpose, patterns) in models {
+            fields.push(purpose.as_str().to_owned());
             fields.push(patterns.len().to_string());
             fields.extend(patterns);
+        }
+        if need_to_know != NeedToKnow::default() {
+            // Maps and lists of text always serialize.
+            fields.push(serde_json::to_string(&need_to_know).unwrap_or_default());
         }
         fields.extend_from_slice(moved);
         let fields: Vec<&str> = fields.iter().map(String::as_str).collect();

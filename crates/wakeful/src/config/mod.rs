@@ -52,6 +52,14 @@ pub(crate) fn load(home: &Path, flags: &Overrides) -> Result<LoadedConfig, Failu
     ])
 }
 
+/// The code of a settings file that cannot be understood.
+pub(crate) const INVALID: &str = "config_invalid";
+
+/// The settings of this call alone, if the file of the home is invalid.
+pub(crate) fn load_without_file(flags: &Overrides) -> Result<LoadedConfig, Failure> {
+    merge([layer::environment(&layer::variables()), flags.layer()])
+}
+
 /// The persistent settings: without the environment of this process.
 pub(crate) fn load_lasting(home: &Path, flags: &Overrides) -> Result<LoadedConfig, Failure> {
     merge([file::layer(&path(home))?, flags.layer()])

@@ -209,7 +209,7 @@ const MOVED: [(&str, &str); 7] = [
     ("deny_tools", "--deny-tools A,B"),
     ("answer_channels", "--answer-channels A,B"),
     ("may_start", "--may-start A,B"),
-    ("external_causes", "--external-causes POLICY"),
+    ("foreign_targets", "--foreign-targets POLICY"),
     ("model", "--model REF"),
     ("fallbacks", "--fallbacks A,B"),
 ];

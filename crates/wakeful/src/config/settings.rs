@@ -7,7 +7,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wakeful_core::budget::MicroUsd;
 use wakeful_core::decision::{Channel, DEADLINE_HOURS_DEFAULT, DEADLINE_HOURS_MAX, HOUR_MS};
-use wakeful_core::policy::{ExternalCausePolicy, RuleDefaults};
+use wakeful_core::policy::{ForeignTargetPolicy, RuleDefaults};
+use wakeful_core::rate::{
+    OUTSIDE_REQUESTS_PER_MINUTE, OUTSIDE_TURNS_PER_MINUTE, OWNER_REQUESTS_PER_MINUTE, TOOL_CALLS_PER_MINUTE,
+};
 use wakeful_core::retention::{DAYS_MAX, MIB_MAX, Retention as Kept, RetentionLimit};
 use wakeful_core::run::{ROUNDS_DEFAULT, ROUNDS_MAX};
 use wakeful_runtime::EngineDefaults;
@@ -15,8 +18,8 @@ use wakeful_tools::{CommandLimits, OutputLimits};
 
 use super::backup::Backup;
 use super::inference::{
-    AgentSettings, InferenceSettings, ModelSettings, PriceSettings, Privacy, ProviderSettings, Route,
-    SecretSettings,
+    AgentSettings, DataCategorySettings, InferenceSettings, ModelSettings, PriceSettings, Privacy,
+    ProviderSettings, Route, SecretSettings,
 };
 use super::value;
 
@@ -67,6 +70,9 @@ pub(crate) struct Settings {
     /// Routes by name, for `route:NAME`.
     #[schemars(extend("propertyNames" = {"format": "name"}, "maxProperties" = NAMED_MAX))]
     pub(crate) routes: BTreeMap<String, Route>,
+    /// What applies to agents that may use a category of the journal, by category.
+    #[schemars(extend("propertyNames" = {"format": "category"}, "maxProperties" = NAMED_MAX))]
+    pub(crate) data_categories: BTreeMap<String, DataCategorySettings>,
     /// Which models single agents may use and which data these receive, by agent name. All other settings of
     /// an agent are in its record: `wakeful agent set`.
     #[schemars(extend("propertyNames" = {"format": "name"}, "maxProperties" = NAMED_MAX))]
@@ -90,6 +96,7 @@ impl Settings {
             privacy: self.privacy.confirm.rule(),
             decision_deadline_ms: self.decisions.deadline_ms(),
             catches_up_by_default: self.schedule.catch_up,
+            tool_calls_per_minute: self.agent.tool_calls_per_minute,
         }
     }
 
@@ -97,7 +104,7 @@ impl Settings {
     pub(crate) fn rules(&self) -> RuleDefaults {
         RuleDefaults {
             ask_tools: self.agent.ask_tools.iter().cloned().collect(),
-            external_causes: self.agent.external_causes,
+            foreign_targets: self.agent.foreign_targets,
             answer_channels: self.decisions.answer_channels.clone(),
         }
     }
@@ -279,12 +286,19 @@ pub(crate) struct Server {
     /// The file that holds the API token; an absolute path.
     #[schemars(extend("format" = "absolute-path"))]
     pub(crate) token_file: Option<String>,
-    /// Maximum requests per minute from one client.
+    /// Maximum requests per minute of one of your own clients: the page, the command line, or programs with the
+    /// token.
     #[schemars(range(min = 1, max = PER_MINUTE_MAX))]
     pub(crate) rate_per_minute: u32,
     /// Maximum turns per minute of one agent.
     #[schemars(range(min = 1, max = PER_MINUTE_MAX))]
     pub(crate) messages_per_minute: u32,
+    /// Maximum requests per minute of a caller that is not your own client, such as the sender of a webhook.
+    #[schemars(range(min = 1, max = PER_MINUTE_MAX))]
+    pub(crate) outside_requests_per_minute: u32,
+    /// Maximum turns per minute that such callers may cause at one agent.
+    #[schemars(range(min = 1, max = PER_MINUTE_MAX))]
+    pub(crate) outside_turns_per_minute: u32,
 }
 
 impl Default for Server {
@@ -294,9 +308,10 @@ impl Default for Server {
             port: 7717,
             advertise: None,
             token_file: None,
-            // About what one machine can serve: a runaway program is slowed down, a busy one is not.
-            rate_per_minute: 600_000,
-            messages_per_minute: 600_000,
+            rate_per_minute: OWNER_REQUESTS_PER_MINUTE,
+            messages_per_minute: OWNER_REQUESTS_PER_MINUTE,
+            outside_requests_per_minute: OUTSIDE_REQUESTS_PER_MINUTE,
+            outside_turns_per_minute: OUTSIDE_TURNS_PER_MINUTE,
         }
     }
 }
@@ -330,10 +345,13 @@ pub(crate) struct Agent {
     /// Tools that runs may use only after a person approves.
     #[schemars(schema_with = "value::tools")]
     pub(crate) ask_tools: Vec<String>,
-    /// What runs with an external cause (not you or one of your schedules) do before a command: `ask`
-    /// first, `allow` it, or `deny` it.
-    #[schemars(schema_with = "value::external_causes")]
-    pub(crate) external_causes: ExternalCausePolicy,
+    /// Maximum calls of one tool per minute that an agent may begin. A call above it waits.
+    #[schemars(range(min = 1, max = PER_MINUTE_MAX))]
+    pub(crate) tool_calls_per_minute: u32,
+    /// What runs that have read untrusted data do before they act outside the workspace on a target that
+    /// neither you nor a trusted file named: `ask` first, `allow` it, or `deny` it.
+    #[schemars(schema_with = "value::foreign_targets")]
+    pub(crate) foreign_targets: ForeignTargetPolicy,
 }
 
 impl Default for Agent {
@@ -343,7 +361,8 @@ impl Default for Agent {
             workspace: None,
             max_rounds: ROUNDS_DEFAULT,
             ask_tools: Vec::new(),
-            external_causes: ExternalCausePolicy::default(),
+            tool_calls_per_minute: TOOL_CALLS_PER_MINUTE,
+            foreign_targets: ForeignTargetPolicy::default(),
         }
     }
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use serde_json::json;
-use wakeful_core::policy::ExternalCausePolicy;
+use wakeful_core::policy::ForeignTargetPolicy;
 
 use super::file::{edited, parse};
 use super::layer::{Layer, ParsedLayer, environment, misspelt_variables};
@@ -30,7 +30,7 @@ fn text_of(key: &str, number: u16) -> String {
         "notify.desktop" | "schedule.catch_up" | "backup.daily" => one_of(&["true", "false"]),
         "notify.webhook_key" => format!("env:KEY_{number}"),
         "notify.webhook_format" => one_of(&["json", "text"]),
-        "agent.external_causes" => one_of(&ExternalCausePolicy::WORDS),
+        "agent.foreign_targets" => one_of(&ForeignTargetPolicy::WORDS),
         "privacy.confirm" => one_of(&["implied", "explicit"]),
         "log.format" => one_of(&["text", "json"]),
         "log.level" => one_of(&["error", "warn", "info", "debug", "trace"]),
@@ -209,6 +209,7 @@ fn every_setting_says_what_it_expects_and_accepts_some_value() {
         "routes.NAME",
         "agents.NAME",
         "secrets.A_NAME",
+        "data_categories.NAME",
         "models.\"a/b\"",
         "prices.\"a/b\"",
     ];
@@ -231,7 +232,7 @@ fn every_setting_says_what_it_expects_and_accepts_some_value() {
                 .map(|field| format!("{named}.{field}").replace(".NAME", ".name")),
         );
     }
-    assert_eq!(names.len(), 70);
+    assert_eq!(names.len(), 79);
     for name in names {
         let found = setting(&name);
         let expected = found.node.expected();

@@ -7,8 +7,8 @@ use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
 use wakeful_core::decision::Channel;
 use wakeful_core::id::AgentId;
-use wakeful_core::inference::{InferenceCategory, RequestField};
-use wakeful_core::policy::ExternalCausePolicy;
+use wakeful_core::inference::{ModelPurpose, RequestField};
+use wakeful_core::policy::ForeignTargetPolicy;
 use wakeful_core::run::ROUTE_MAX;
 use wakeful_core::secret::check_name;
 use wakeful_models::{ModelRef, THINKING_TOKENS_MAX, Thinking};
@@ -25,6 +25,9 @@ const VERSION_CHARS_MAX: usize = 64;
 
 /// Maximum number of patterns in one list.
 const PATTERNS_MAX: usize = 64;
+
+/// Maximum number of fields in one list.
+const FIELDS_MAX: usize = 256;
 
 /// Maximum number of words of a command.
 const COMMAND_WORDS_MAX: usize = 32;
@@ -68,6 +71,10 @@ fn check_format(format: &str, text: &str) -> (bool, &'static str) {
         "key-handle" => (
             SecretHandle::parse(text).is_ok(),
             "the location of the key, never the key itself: \"env:NAME\", \"file:/PATH\", \"keyring:SERVICE/ACCOUNT\" or \"none\"",
+        ),
+        "category" => (
+            !text.is_empty() && !text.contains(char::is_control),
+            "a category of the journal, or \"*\" for every agent",
         ),
         "line" => (true, "a single line of text"),
         _ => (false, "a value"),
@@ -278,13 +285,21 @@ pub(super) fn command(_: &mut SchemaGenerator) -> Schema {
     list(&text("line"), COMMAND_WORDS_MAX)
 }
 
-pub(super) fn external_causes(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({"type": "string", "enum": ExternalCausePolicy::WORDS})
+pub(super) fn foreign_targets(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "string", "enum": ForeignTargetPolicy::WORDS})
 }
 
-pub(super) fn categories(_: &mut SchemaGenerator) -> Schema {
-    let words = InferenceCategory::ALL.map(InferenceCategory::as_str);
+pub(super) fn purposes(_: &mut SchemaGenerator) -> Schema {
+    let words = ModelPurpose::ALL.map(ModelPurpose::as_str);
     list(&one_of(&words), words.len())
+}
+
+pub(super) fn models_of_category(_: &mut SchemaGenerator) -> Schema {
+    list(&text("model-pattern"), PATTERNS_MAX)
+}
+
+pub(super) fn field_list(_: &mut SchemaGenerator) -> Schema {
+    list(&text("line"), FIELDS_MAX)
 }
 
 pub(super) fn request_fields(_: &mut SchemaGenerator) -> Schema {
@@ -294,7 +309,7 @@ pub(super) fn request_fields(_: &mut SchemaGenerator) -> Schema {
 
 pub(super) fn allowed_models(_: &mut SchemaGenerator) -> Schema {
     let patterns = list(&text("model-pattern"), PATTERNS_MAX);
-    let each = InferenceCategory::ALL.map(|category| (category.as_str().to_owned(), json!(patterns)));
+    let each = ModelPurpose::ALL.map(|category| (category.as_str().to_owned(), json!(patterns)));
     let each = serde_json::Map::from_iter(each);
     json_schema!({"anyOf": [patterns, {"type": "object", "properties": each, "additionalProperties": false}]})
 }

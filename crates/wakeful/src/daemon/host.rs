@@ -16,19 +16,26 @@ use wakeful_core::message::{Message, RunOptions};
 use wakeful_core::policy::{ActionRules, RuleDefaults, check_tool_names};
 use wakeful_core::problem::{Problem, with_causes};
 use wakeful_core::prompt::Guidance;
+use wakeful_core::redact::Redactor;
 use wakeful_core::run::ROUNDS_MAX;
+use wakeful_core::sandbox_policy::SandboxPolicy;
 use wakeful_core::tool::ToolContract;
 use wakeful_models::Models;
 use wakeful_ports::snapshot::WorkspaceSnapshots;
 use wakeful_runtime::service::{EndingEngine, EngineFactory};
 use wakeful_runtime::wake::ResolvedOptions;
 use wakeful_runtime::{EngineError, Halt, HaltSwitch, Observer};
-use wakeful_server::{ExplainedCall, Host, LocalPeer, MissingKey, Peer, ProviderHost, SecretHost};
+use wakeful_server::{
+    ExplainedCall, FolderHost, Host, LocalPeer, MissingKey, Peer, ProviderHost, SecretHost,
+};
 use wakeful_store::rows::Agent;
-use wakeful_tools::{Tools, process_ancestry};
+use wakeful_tools::hook::HookFiles;
+use wakeful_tools::{SecretSource as _, Tools, process_ancestry};
 
 use super::backup::BackupFolder;
+use crate::cli::chat::history;
 use crate::config::{self, LiveSettings};
+use crate::denied_paths;
 use crate::failure::Failure;
 use crate::guidance::GuidanceFiles;
 use crate::home::Home;
@@ -40,6 +47,7 @@ use crate::policy::{known_engine, policy_problem, view};
 use crate::provider_setup::ProviderSetup;
 use crate::sandbox_probe::KnownConfinement;
 use crate::secret::SecretStore;
+use crate::trust::HomeFolders;
 use crate::workspace::{WorkspacePath, snapshots};
 
 /// Creates engines for the service.
@@ -162,6 +170,7 @@ pub(crate) struct DaemonHost {
     pub(crate) workspaces: Option<PathBuf>,
     pub(crate) models: ModelRegistry,
     pub(crate) settings: LiveSettings,
+    pub(crate) secrets: SecretStore,
     pub(crate) switch: Arc<HaltSwitch>,
     pub(crate) backups: BackupFolder,
     /// The confinement of commands; none in a process that runs only one command.
@@ -272,8 +281,21 @@ impl Host for DaemonHost {
         (problem, self.settings.awaiting_restart())
     }
 
-    fn policies(&self, agent: &AgentId, rules: &ActionRules) -> Result<AgentPolicy, Problem> {
-        view::agent_policy(&*known_engine(&self.home)?, agent, rules)
+    fn policies(
+        &self,
+        agent: &AgentId,
+        workspace: &str,
+        rules: &ActionRules,
+    ) -> Result<AgentPolicy, Problem> {
+        let denied = denied_paths::shown(&self.settings.current(), &self.home);
+        let sandbox = SandboxPolicy::new(
+            agent,
+            workspace,
+            &denied_paths::resolved(&rules.sandbox, agent),
+            denied,
+        );
+        let policy = view::agent_policy(&*known_engine(&self.home)?, agent, rules, sandbox)?;
+        Ok(view::with_hooks(policy, &HookFiles::new(&self.home).of(agent)))
     }
 
     fn explain_call(&self, call: &ExplainedCall) -> Result<PolicyExplanation, Problem> {
@@ -302,6 +324,15 @@ impl Host for DaemonHost {
         Ok(GuidanceFiles::new(&self.home).set_instructions(agent, text)?)
     }
 
+    fn erase_typed(&self, agent: &AgentId) -> Result<u64, Problem> {
+        let removed = history::erase(&self.home, agent).map_err(|error| {
+            let message = format!("the contents are erased, but not the messages in chat_history: {error}");
+            let hint = "repeat the erasure, or remove the file chat_history of the home";
+            Problem::new("history_not_erased", message, hint)
+        });
+        removed.map(|count| count as u64)
+    }
+
     fn missing_key(&self, agent: &Agent) -> Option<MissingKey> {
         self.models.missing_key(agent.into())
     }
@@ -326,7 +357,17 @@ impl Host for DaemonHost {
     }
 
     fn secrets(&self) -> Arc<dyn SecretHost> {
-        Arc::new(SecretStore::new(self.home.clone(), self.settings.clone()))
+        Arc::new(self.secrets.clone())
+    }
+
+    fn redactor(&self) -> Arc<Redactor> {
+        self.secrets.redactor()
+    }
+
+    fn folders(&self) -> Arc<dyn FolderHost> {
+        Arc::new(HomeFolders {
+            home: self.home.clone(),
+        })
     }
 
     fn backup(&self) -> BackupStatus {

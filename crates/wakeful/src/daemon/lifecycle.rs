@@ -36,6 +36,7 @@ use crate::model::ModelRegistry;
 use crate::notify::{DesktopSession, notify_targets};
 use crate::open_home::{OpenHome, SandboxRequirement};
 use crate::sandbox_probe::KnownConfinement;
+use crate::secret::SecretStore;
 use crate::show::Out;
 use crate::show::cap_unset;
 use crate::signals::Signals;
@@ -357,6 +358,7 @@ fn host(start: &DaemonOptions<'_>, home: &Home, signals: &Signals) -> DaemonHost
         home: home.root().to_owned(),
         workspaces: std::env::home_dir().map(|own| own.join("wakeful")),
         settings: start.live.clone(),
+        secrets: SecretStore::new(home.root().to_owned(), start.live.clone()),
         models: start.models.clone(),
         switch: signals.switch(),
         backups: backups(start, home),
@@ -402,6 +404,8 @@ fn options(
         limits: RateLimits {
             client_per_minute: config.server.rate_per_minute,
             messages_per_minute: config.server.messages_per_minute,
+            outside_per_minute: config.server.outside_requests_per_minute,
+            outside_turns_per_minute: config.server.outside_turns_per_minute,
             failures_per_minute: FAILURES_PER_MINUTE,
         },
         logins: Arc::new(LoginFiles::of(&host.home)),

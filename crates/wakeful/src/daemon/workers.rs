@@ -134,6 +134,7 @@ fn notifier(daemon: &OpenDaemon<'_>, hub: &Arc<Hub>) -> Notifier {
         hub: Arc::clone(hub),
         clock: Arc::new(RealClock::new()),
         page_url: Some(daemon.page_url.clone()),
+        settings: daemon.start.live.clone(),
     }
 }
 

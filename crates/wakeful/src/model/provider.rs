@@ -236,6 +236,7 @@ impl ProviderConfig {
             context_management: own.context_management.unwrap_or_default(),
             freeform_tools: own.freeform_tools,
             images: own.images,
+            web_search: own.web_search,
             ..RequestOptions::default()
         }
     }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use tokio::sync::broadcast::error::RecvError;
 use tokio::task::JoinSet;
+use wakeful_core::agent_settings::ALL_CATEGORIES;
 use wakeful_core::decision::{Decision, sort_by_urgency};
 use wakeful_core::failure::truncate_chars;
 use wakeful_core::report::EventKind;
@@ -18,6 +19,7 @@ use wakeful_store::rows::{DecisionFilter, DecisionNotificationRow};
 use wakeful_store::{Store, StoreError};
 
 use super::{NotificationPayload, NotifyTarget};
+use crate::config::LiveSettings;
 
 /// Maximum attempts for one decision, target and severity. The last is made about an hour after the first.
 const ATTEMPTS_MAX: u32 = 8;
@@ -42,6 +44,8 @@ pub(crate) struct Notifier {
     pub(crate) hub: Arc<Hub>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) page_url: Option<String>,
+    /// Which fields may leave, by category of data.
+    pub(crate) settings: LiveSettings,
 }
 
 impl Notifier {
@@ -117,7 +121,10 @@ impl Notifier {
             NextAttempt::Now => {}
         }
         let payload = NotificationPayload::new(decision, self.page_url.as_deref());
-        let sent = target.send(&payload).await;
+        let sent = match self.check(target, decision, &payload).await? {
+            Ok(()) => target.send(&payload).await,
+            Err(refused) => Err(refused),
+        };
         let row = DecisionNotificationRow {
             decision_id: id,
             severity,
@@ -138,6 +145,28 @@ impl Notifier {
             NextAttempt::In(wait) => Some(wait),
             NextAttempt::Never => None,
         })
+    }
+}
+
+impl Notifier {
+    /// Checks that every field of a notification may leave for its target.
+    async fn check(
+        &self,
+        target: &NotifyTarget,
+        decision: &Decision,
+        payload: &NotificationPayload,
+    ) -> Result<Result<(), String>, StoreError> {
+        let agent_id = decision.agent_id.clone();
+        let agent = self.store.read(move |view| view.agent(&agent_id)).await?;
+        // Every rule applies to an agent whose categories are not known.
+        let all = || [ALL_CATEGORIES.to_owned()].into();
+        let categories = agent.map_or_else(all, |agent| agent.settings.allowed_category_ids);
+        let rules = self
+            .settings
+            .current()
+            .permissions(&decision.agent_id)
+            .need_to_know;
+        Ok(payload.check(&rules, target.boundary(), &categories))
     }
 }
 

@@ -2,15 +2,23 @@
 //! the only part that comes from a model or a tool. Arguments may contain secrets and are shown only where
 //! people answer.
 
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use schemars::{JsonSchema, schema_for};
 use serde::Serialize;
+use serde_json::json;
 use wakeful_core::decision::{Badge, BlastRadius, Channel, Decision, DecisionKind, Severity};
+use wakeful_core::need_to_know::{
+    Boundary, Crossing, DECISION, FieldList, NeedToKnow, OVERSHARED, wire_fields,
+};
 use wakeful_core::time::Millis;
 
 /// Digits of a decision id in a command to copy.
 const SHORT: usize = 12;
 
 /// A notification: the JSON that webhooks and commands receive.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct NotificationPayload {
     event: &'static str,
     /// The question in one line.
@@ -26,7 +34,7 @@ pub(crate) struct NotificationPayload {
 }
 
 /// The fields of a decision that a notification contains.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 struct DecisionInfo {
     decision_id: String,
     version: u32,
@@ -109,6 +117,27 @@ impl NotificationPayload {
         }
     }
 
+    /// Checks that every field may leave for a target on behalf of an agent with these categories of data.
+    pub(super) fn check(
+        &self,
+        rules: &NeedToKnow,
+        boundary: Boundary,
+        categories: &BTreeSet<String>,
+    ) -> Result<(), String> {
+        static WIRE: LazyLock<FieldList> =
+            LazyLock::new(|| wire_fields(schema_for!(NotificationPayload).as_value()));
+        let crossing = Crossing {
+            boundary,
+            operation: DECISION,
+            categories,
+            wire: Some(&WIRE),
+        };
+        let projected = rules.project(&crossing, json!(self));
+        projected
+            .map(drop)
+            .map_err(|overshared| format!("{OVERSHARED}: {overshared}"))
+    }
+
     #[must_use]
     pub(crate) fn json(&self) -> Vec<u8> {
         // Text and numbers always serialize.
@@ -121,6 +150,7 @@ mod tests {
     use wakeful_core::decision::{ApprovalRequest, ProposedAction};
     use wakeful_core::id::AgentId;
     use wakeful_core::key::{Digest, OperationId, RunKey};
+    use wakeful_core::need_to_know::CategoryRules;
     use wakeful_core::step::EffectClass;
 
     use super::*;
@@ -140,6 +170,41 @@ mod tests {
         let agent = AgentId::parse("main").expect("a name");
         let run = RunKey(Digest::of(b"run"));
         inquiry.asked_by(agent, run, Millis(0), Some(1_000))
+    }
+
+    // Conformance: L-159
+    #[test]
+    fn a_notification_has_only_listed_fields_or_is_not_sent() {
+        let payload = NotificationPayload::new(&asked(), Some("http://localhost"));
+        let health = BTreeSet::from(["health".to_owned()]);
+        let check = |rules: &NeedToKnow| payload.check(rules, Boundary::Webhook, &health);
+        assert_eq!(check(&NeedToKnow::default()), Ok(()));
+        assert_eq!(
+            NotificationPayload::test().check(&NeedToKnow::default(), Boundary::Webhook, &health),
+            Ok(())
+        );
+        let listed = |fields: &[&str]| {
+            let list: FieldList = fields.iter().map(|field| (*field).to_owned()).collect();
+            let rules = CategoryRules {
+                models: None,
+                fields: [(Boundary::Webhook, [(DECISION.to_owned(), list)].into())].into(),
+            };
+            NeedToKnow([("health".to_owned(), rules)].into())
+        };
+        assert_eq!(
+            check(&listed(&[
+                "event", "title", "message", "severity", "decision", "url"
+            ])),
+            Ok(())
+        );
+        let refused =
+            check(&listed(&["event", "title", "severity", "decision", "url"])).expect_err("it is sent");
+        assert!(
+            refused.contains("overshared_payload_blocked") && refused.contains("\"message\""),
+            "{refused}"
+        );
+        let other = payload.check(&listed(&[]), Boundary::Announcement, &health);
+        assert_eq!(other, Ok(()), "another boundary");
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::time::Duration;
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::{Child, Command};
 use wakeful_core::decision::Severity;
+use wakeful_core::need_to_know::Boundary;
 use wakeful_models::{HttpClients, Webhook};
 
 use super::NotificationPayload;
@@ -154,6 +155,14 @@ impl NotifyTarget {
             Self::Desktop { .. } => "desktop",
             Self::Webhook { .. } => "webhook",
             Self::Command { .. } => "command",
+        }
+    }
+
+    /// The boundary that its notifications cross.
+    pub(super) const fn boundary(&self) -> Boundary {
+        match self {
+            Self::Desktop { .. } | Self::Command { .. } => Boundary::Announcement,
+            Self::Webhook { .. } => Boundary::Webhook,
         }
     }
 

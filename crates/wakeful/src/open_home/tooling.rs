@@ -66,7 +66,7 @@ pub(crate) fn tools_for_facts(home: &Path, settings: &Settings, workspace: &Path
 }
 
 /// The environment for commands. Variables that are not UTF-8 are left out.
-fn environment() -> BTreeMap<String, String> {
+pub(crate) fn environment() -> BTreeMap<String, String> {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .collect()

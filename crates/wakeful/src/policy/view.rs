@@ -1,17 +1,23 @@
 //! Policies and explanations in the types of the API.
 
+use std::sync::Arc;
+
 use wakeful_api::{
-    AgentPolicy, ExplainedCommand, ExplainedTarget, PolicyAlternative, PolicyExplanation, PolicyFileProblem,
-    PolicyRecord,
+    AgentPolicy, ExplainedCommand, ExplainedTarget, HookRecord, PolicyAlternative, PolicyExplanation,
+    PolicyFileProblem, PolicyRecord,
 };
+use wakeful_core::guardrail::{GuardrailTrip, blocking};
+use wakeful_core::hook::{HookAction, HookEvent, HookFile, HookSpec};
 use wakeful_core::id::AgentId;
 use wakeful_core::policy::{
     ActionRules, CallFacts, DenialCategory, GateStage, PolicyEffect, PolicyQuery, RuleName, denial_category,
     rule_words, unsafe_target,
 };
 use wakeful_core::problem::Problem;
+use wakeful_core::sandbox_policy::SandboxPolicy;
 use wakeful_core::step::{EffectClass, ToolError};
 use wakeful_core::sub_run::{START_RUN, SubRunRequest};
+use wakeful_core::tool::WEB_SEARCH;
 use wakeful_core::tool::gate::{self, GateQuery};
 use wakeful_policy::{
     EffectivePolicy, Explanation, PolicyEngine, PolicyKind, PolicyProblem, PolicySource, TargetJudgement,
@@ -19,12 +25,14 @@ use wakeful_policy::{
 use wakeful_ports::policy::Policy as _;
 use wakeful_ports::tool::ToolHost;
 use wakeful_server::ExplainedCall;
+use wakeful_tools::hook::HookFileState;
 
 /// The policies in force for an agent.
 pub(crate) fn agent_policy(
     engine: &PolicyEngine,
     agent: &AgentId,
     rules: &ActionRules,
+    sandbox: SandboxPolicy,
 ) -> Result<AgentPolicy, Problem> {
     let policies = engine.effective(agent, rules).map_err(|error| {
         Problem::new(
@@ -47,7 +55,46 @@ pub(crate) fn agent_policy(
             .flatten()
             .map(|path| path.display().to_string())
             .collect(),
+        sandbox,
+        hooks: Vec::new(),
     })
+}
+
+/// The policies of an agent with the hooks of these files.
+pub(crate) fn with_hooks(mut policy: AgentPolicy, files: &[Arc<HookFileState>]) -> AgentPolicy {
+    policy.hooks = files.iter().flat_map(|file| hook_records(file)).collect();
+    policy
+        .problems
+        .extend(files.iter().filter_map(|file| hook_problem(file)));
+    policy
+}
+
+/// Why a hook file is refused, if it is.
+pub(crate) fn hook_problem(file: &HookFileState) -> Option<PolicyFileProblem> {
+    let message = file.hooks.as_ref().err()?.clone();
+    Some(PolicyFileProblem {
+        file: file.name.clone(),
+        line: 1,
+        message,
+    })
+}
+
+/// The hooks of a file; none if it is refused.
+fn hook_records(file: &HookFileState) -> Vec<HookRecord> {
+    let hooks = file.hooks.iter().flat_map(HookFile::iter);
+    let record = |(event, spec): &(HookEvent, HookSpec)| HookRecord {
+        event: *event,
+        matcher: spec.matcher.clone(),
+        kind: match spec.action {
+            HookAction::Command(_) => "command",
+            HookAction::Http(_) => "http",
+        }
+        .to_owned(),
+        hook: spec.action.text().to_owned(),
+        timeout_ms: spec.timeout_ms,
+        source: file.name.clone(),
+    };
+    hooks.map(record).collect()
 }
 
 pub(crate) fn problem(problem: &PolicyProblem) -> PolicyFileProblem {
@@ -111,16 +158,43 @@ pub(crate) fn explain<T: ToolHost>(
         unsafe_target(&facts).and_then(|_| tools.constraint(&call.tool, &call.input, &call.rules.sandbox));
     let view = view(call, facts, &explanation);
     let is_classified = tools.risk_classification(&call.tool).is_some();
-    let verdict = explanation.judgement.verdict.escalated(is_classified);
+    let tripped = call.rules.guardrails.tool_trips(&call.tool, &call.input);
+    let verdict = explanation
+        .judgement
+        .verdict
+        .escalated(is_classified)
+        .guarded(&tripped);
+    let note = (call.tool == WEB_SEARCH).then(|| search_note(verdict.effect).to_owned());
     let reason = match verdict.rule == view.rule {
         true => constraint.unwrap_or(view.reason),
-        false => rule_words(&verdict.rule).unwrap_or_default().to_owned(),
+        false => blocking(&tripped)
+            .map(GuardrailTrip::words)
+            .filter(|_| verdict.effect == PolicyEffect::Deny)
+            .unwrap_or_else(|| rule_words(&verdict.rule).unwrap_or_default().to_owned()),
     };
+    let is_denied = verdict.effect == PolicyEffect::Deny;
     PolicyExplanation {
         effect: verdict.effect,
+        stage: is_denied.then_some(GateStage::Policy),
+        category: is_denied.then(|| denial_category(&verdict.rule)),
         rule: verdict.rule,
         reason,
+        note,
         ..view
+    }
+}
+
+/// What a verdict on the provider's search means: it happens while the provider writes a reply, so it cannot wait
+/// for a person.
+const fn search_note(effect: PolicyEffect) -> &'static str {
+    match effect {
+        PolicyEffect::Permit => {
+            "it is offered to models whose provider searches the web, at most 5 times for each request"
+        }
+        PolicyEffect::Ask => {
+            "it is not offered: the provider searches while it writes a reply, so no person can approve it first"
+        }
+        PolicyEffect::Deny => "it is not offered to the model",
     }
 }
 
@@ -185,8 +259,9 @@ fn stopped(call: &ExplainedCall, policy_version: String, stop: Stop) -> PolicyEx
         command: None,
         targets: Vec::new(),
         alternatives: Vec::new(),
-        note: None,
+        note: (call.tool == WEB_SEARCH).then(|| search_note(PolicyEffect::Deny).to_owned()),
         recorded: None,
+        foreign_targets: None,
     }
 }
 
@@ -210,13 +285,16 @@ fn view(call: &ExplainedCall, facts: CallFacts, explanation: &Explanation) -> Po
         .filter(|policy| policy.rule == verdict.rule)
         .find_map(|policy| policy.ask.clone());
     let built_in = RuleName::parse(&verdict.rule).map(|rule| rule.words().to_owned());
+    // Which policy could not be evaluated, or which file is invalid.
+    let error = targets.iter().flat_map(|target| &target.errors).next().cloned();
     let denied = verdict.effect == PolicyEffect::Deny;
     PolicyExplanation {
         agent_id: call.agent_id.to_string(),
         tool: call.tool.clone(),
         effect: verdict.effect,
         rule: verdict.rule.clone(),
-        reason: built_in
+        reason: error
+            .or(built_in)
             .or(written)
             .unwrap_or_else(|| "a policy in a file".to_owned()),
         stage: denied.then_some(GateStage::Policy),
@@ -239,6 +317,7 @@ fn view(call: &ExplainedCall, facts: CallFacts, explanation: &Explanation) -> Po
             .collect(),
         note: None,
         recorded: None,
+        foreign_targets: None,
     }
 }
 

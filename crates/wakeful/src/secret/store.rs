@@ -1,4 +1,5 @@
-//! The secrets of a home that commands of agents receive: their places, values, and a redactor of all of them.
+//! The secrets of a home that commands and hooks receive: their places and values, and a redactor of them and of
+//! all keys of the home.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -11,6 +12,7 @@ use wakeful_core::problem::Problem;
 use wakeful_core::redact::Redactor;
 use wakeful_core::secret::{SECRET_BYTES_MIN, check_name, check_value};
 use wakeful_core::suggestion;
+use wakeful_models::BuiltinProvider;
 use wakeful_server::{HostFuture, SecretHost};
 use wakeful_tools::{SecretSource, SecretValue};
 
@@ -19,8 +21,13 @@ use crate::config::{self, ConfigEdit, LiveSettings};
 use crate::failure::Failure;
 use crate::home::Home;
 
-/// Counts the changes of secrets by this process, because a new value may have the same place.
+/// Counts the changes of secrets and keys by this process, because a new value may have the same place.
 static CHANGES: AtomicU64 = AtomicU64::new(0);
+
+/// Reads the values again before the next redaction, because a key was stored or removed.
+pub(crate) fn keys_changed() {
+    CHANGES.fetch_add(1, Ordering::Release);
+}
 
 /// The secrets of a home. Cheap to clone; clones share what they know.
 #[derive(Debug, Clone)]
@@ -30,12 +37,17 @@ pub(crate) struct SecretStore {
     known: Arc<Mutex<Known>>,
 }
 
+/// Maximum number of former values that are still redacted. A person changes a secret a few times a day at most.
+const FORMER_MAX: usize = 256;
+
 /// The values that were read.
 #[derive(Default)]
 struct Known {
     /// The places and the number of changes when they were read.
     read_at: Option<(u64, BTreeMap<String, String>)>,
     values: BTreeMap<String, String>,
+    /// Values that were changed, oldest first. They may still be printed.
+    former: Vec<(String, String)>,
     redactor: Arc<Redactor>,
 }
 
@@ -46,9 +58,35 @@ impl std::fmt::Debug for Known {
 }
 
 impl Known {
-    fn set(&mut self, values: BTreeMap<String, String>) {
-        self.redactor = Arc::new(Redactor::new(&values));
-        self.values = values;
+    /// Adds values. A value that was known under the same name stays redacted.
+    fn add(&mut self, values: impl IntoIterator<Item = (String, String)>) {
+        let mut has_new = false;
+        for (name, value) in values {
+            // Most changes of settings change no secret, and building a redactor of many takes long.
+            if self.values.get(&name) == Some(&value) {
+                continue;
+            }
+            has_new = true;
+            let before = self.values.insert(name.clone(), value.clone());
+            self.former
+                .retain(|known| *known != (name.clone(), value.clone()));
+            self.former.extend(
+                before
+                    .filter(|before| *before != value)
+                    .map(|before| (name, before)),
+            );
+        }
+        if !has_new {
+            return;
+        }
+        let excess = self.former.len().saturating_sub(FORMER_MAX);
+        self.former.drain(..excess);
+        let former = self.former.iter().map(|(name, value)| (name, value));
+        let known = self.values.iter().chain(former);
+        let known: Vec<_> = known
+            .map(|(name, value)| (name.as_str(), value.as_str()))
+            .collect();
+        self.redactor = Arc::new(Redactor::of(&known));
     }
 }
 
@@ -68,6 +106,34 @@ impl SecretStore {
         secrets
             .filter_map(|(name, secret)| Some((name.clone(), secret.key.clone()?)))
             .collect()
+    }
+
+    /// The places of all keys: secrets, keys of providers and the token of the daemon. The latter two have names
+    /// that no secret can have.
+    fn all_places(&self) -> BTreeMap<String, String> {
+        let settings = self.settings.current();
+        let builtin = BuiltinProvider::ALL.into_iter().flat_map(|provider| {
+            let variables = provider.key_variables.iter();
+            variables.map(|variable| (format!("key {variable}"), format!("env:{variable}")))
+        });
+        let configured = settings.providers.iter().filter_map(|(name, provider)| {
+            // People write ordinary words as the key of a server on this machine, which needs none.
+            let is_local = provider
+                .base_url
+                .as_ref()
+                .is_some_and(|url| url.starts_with("http://"));
+            let place = provider.key.clone().filter(|_| !is_local)?;
+            Some((format!("key of {name}"), place))
+        });
+        let webhook = settings.notify.webhook_key.clone();
+        let webhook = webhook.map(|place| ("key of the webhook".to_owned(), place));
+        let token = match &settings.server.token_file {
+            Some(path) => path.clone(),
+            None => self.home.join("token").display().to_string(),
+        };
+        let token = ("token of the daemon".to_owned(), format!("file:{token}"));
+        let keys = builtin.chain(configured).chain(webhook).chain([token]);
+        keys.chain(self.places()).collect()
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
@@ -103,7 +169,7 @@ impl SecretStore {
             return Err(failure);
         }
         handle.delete_replaced(before.as_ref(), home.root(), &account(name))?;
-        CHANGES.fetch_add(1, Ordering::Release);
+        keys_changed();
         Ok(Self::describe(name, &handle.to_string()))
     }
 
@@ -123,7 +189,7 @@ impl SecretStore {
         if let Ok(handle) = SecretHandle::parse(place) {
             handle.delete(home.root(), &account(name))?;
         }
-        CHANGES.fetch_add(1, Ordering::Release);
+        keys_changed();
         Ok(removed)
     }
 }
@@ -160,23 +226,23 @@ impl SecretSource for SecretStore {
         // It may have changed at its place. It must be known before a command can print it.
         let mut known = self.known();
         if known.values.get(name) != Some(&value) {
-            let mut values = known.values.clone();
-            values.insert(name.to_owned(), value.clone());
-            known.set(values);
+            known.add([(name.to_owned(), value.clone())]);
         }
         Ok(SecretValue::new(value))
     }
 
     fn redactor(&self) -> Arc<Redactor> {
-        let places = self.places();
-        let now = (CHANGES.load(Ordering::Acquire), places);
+        let now = (CHANGES.load(Ordering::Acquire), self.all_places());
         let mut known = self.known();
         if known.read_at.as_ref() != Some(&now) {
             // Values that were known stay known: they may still be printed.
-            let mut values = known.values.clone();
             let found = now.1.iter();
-            values.extend(found.filter_map(|(name, place)| Some((name.clone(), read(place).ok()?))));
-            known.set(values);
+            let values: Vec<_> = found
+                .filter_map(|(name, place)| Some((name.clone(), read(place).ok()?)))
+                // A key of a provider may be any text. Removing an ordinary word would damage every message.
+                .filter(|(name, value)| check_name(name).is_ok() || check_value(value).is_ok())
+                .collect();
+            known.add(values);
             known.read_at = Some(now);
         }
         Arc::clone(&known.redactor)
@@ -239,6 +305,7 @@ mod tests {
         store.store(&asked("A_TOKEN", "first-value-1")).expect("stored");
         assert!(store.redactor().bytes(b"first-value-1").is_some());
         store.store(&asked("A_TOKEN", "second-value-2")).expect("stored");
+        assert!(store.redactor().bytes(b"first-value-1").is_some());
         assert!(store.value("A_TOKEN").is_ok());
         assert!(store.redactor().bytes(b"second-value-2").is_some());
         store.delete("A_TOKEN").expect("removed");

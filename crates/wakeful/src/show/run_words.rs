@@ -1,6 +1,6 @@
 //! Words for the state of a run and its actions: what it waits for, how an action ended, what to do next.
 
-use wakeful_api::Run;
+use wakeful_api::{Run, RunExplanation};
 use wakeful_core::attention::NextStep;
 use wakeful_core::run::WaitingFor;
 use wakeful_core::step::StepStatus;
@@ -12,7 +12,7 @@ pub(super) fn waiting(run: &Run) -> String {
     let waiting = run.waiting_for.map(|waiting| match waiting {
         WaitingFor::Budget => "waiting for budget",
         WaitingFor::SubRuns => "waiting for its sub-runs",
-        WaitingFor::Approval | WaitingFor::Time | WaitingFor::Turn | WaitingFor::Brake => {
+        WaitingFor::Approval | WaitingFor::Time | WaitingFor::Turn | WaitingFor::Brake | WaitingFor::Rate => {
             waits_for(waiting).unwrap_or_default()
         }
     });
@@ -21,16 +21,20 @@ pub(super) fn waiting(run: &Run) -> String {
 
 /// What a person can do about a run, as commands.
 pub(super) fn next_steps(run: &Run) -> Option<String> {
-    let key = short(&run.run_key);
-    let steps = run.explanation.as_ref()?.next_steps.iter();
+    next_steps_of(&run.run_key, &run.agent_id, run.explanation.as_ref()?)
+}
+
+/// What a person can do about a run of an agent with this explanation.
+pub(super) fn next_steps_of(key: &str, agent: &str, explanation: &RunExplanation) -> Option<String> {
+    let key = short(key);
+    let steps = explanation.next_steps.iter();
     let steps: Vec<String> = steps
         .map(|step| match step {
             NextStep::Retry => format!("`wakeful runs retry {key}` runs it again"),
             NextStep::ChangeModel => format!("`wakeful runs retry {key} --model REF` uses another model"),
             NextStep::CheckProvider => "`wakeful models doctor` checks the provider".to_owned(),
             NextStep::NewConversation => format!(
-                "`wakeful chat {} --new` starts a new conversation, because this one is too long",
-                run.agent_id
+                "`wakeful chat {agent} --new` starts a new conversation, because this one is too long"
             ),
             NextStep::RaiseCap => "`wakeful budget set USD` raises the cap".to_owned(),
             NextStep::Resume => format!("`wakeful runs resume {key}` resumes it"),
@@ -55,6 +59,7 @@ pub(super) const fn waits_for(waiting: WaitingFor) -> Option<&'static str> {
         WaitingFor::Time => Some("waiting for its next attempt"),
         WaitingFor::Turn => Some("waiting for another run of the agent"),
         WaitingFor::Brake => Some("held by a brake"),
+        WaitingFor::Rate => Some("waiting because a tool was called too often within a minute"),
         WaitingFor::Budget | WaitingFor::SubRuns => None,
     }
 }

@@ -3,14 +3,21 @@
 
 use std::borrow::Cow;
 
-/// Replaces control characters except line ends and tabs with a visible placeholder.
+/// Replaces control characters except line ends and tabs with a visible placeholder, and characters that change
+/// the direction of the text after them.
 pub(crate) fn text(text: &str) -> Cow<'_, str> {
-    let order = |c: char| c.is_control() && c != '\n' && c != '\t';
+    let order = |c: char| (c.is_control() && c != '\n' && c != '\t') || changes_direction(c);
     if text.contains(order) {
         Cow::Owned(text.replace(order, "\u{FFFD}"))
     } else {
         Cow::Borrowed(text)
     }
+}
+
+/// Whether a character changes the direction in which a terminal shows the text after it, which can make a
+/// command look like another one.
+const fn changes_direction(c: char) -> bool {
+    matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Escapes the control characters that JSON permits unescaped. They occur only in strings, so the value
@@ -41,6 +48,13 @@ mod tests {
             text("\u{1b}[2Jx\u{7}\r\u{9b}y\u{7f}"),
             "\u{FFFD}[2Jx\u{FFFD}\u{FFFD}\u{FFFD}y\u{FFFD}"
         );
+    }
+
+    #[test]
+    fn characters_that_change_the_direction_of_text_are_replaced() {
+        let hostile = "a\u{202E}txt.exe\u{202C}b\u{2066}c\u{2069}";
+        assert_eq!(text(hostile), "a\u{FFFD}txt.exe\u{FFFD}b\u{FFFD}c\u{FFFD}");
+        assert_eq!(text("שלום → café"), "שלום → café");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use wakeful_api::{
     Activity, AgentControl, AgentStatus, Block, InteractionMode, Lifecycle, Run, TranscriptLine,
 };
 use wakeful_core::failure::truncate_chars;
-use wakeful_core::report::payload::Payload;
+use wakeful_core::report::payload::{AssistantRoundRecorded, Payload};
 
 use super::Out;
 use super::phrase::{count, duration, short};
@@ -14,18 +14,28 @@ use super::run::outcome;
 use super::run_words::{next_steps, result};
 use super::table::{Column, Table};
 use super::view::ResumedView;
-use wakeful_core::attempt::AttemptOutcome;
+use wakeful_core::attempt::{AttemptOutcome, AttemptRecord};
+use wakeful_core::attention::RunExplanation;
+use wakeful_core::guardrail::GuardrailAction;
+use wakeful_core::hook::HookResult;
 use wakeful_core::policy::PolicyEffect;
 
 /// Maximum length of a tool's output line in a transcript.
 const WORDS_MAX: usize = 2_000;
 
+/// What the provider searched for, and the text of the reply; none if there is neither.
+fn round_text(round: &AssistantRoundRecorded) -> Option<String> {
+    let searches = round.web_searches.iter();
+    let searches = searches.map(|query| format!("  → searched the web: {query}"));
+    let text = (!round.text.is_empty()).then(|| format!("  » {}", round.text.replace('\n', "\n    ")));
+    let lines: Vec<String> = searches.chain(text).collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
 /// The progress line of an event while a run continues, if it has one.
 pub(crate) fn progress(said: &Payload) -> Option<String> {
     let line = match said {
-        Payload::AssistantRoundRecorded(round) if !round.text.is_empty() => {
-            format!("  » {}", round.text.replace('\n', "\n    "))
-        }
+        Payload::AssistantRoundRecorded(round) => return round_text(round),
         Payload::PolicyDecided(decided) => match (decided.effect, decided.status) {
             (PolicyEffect::Ask, _) => return None,
             (PolicyEffect::Permit | PolicyEffect::Deny, None) => {
@@ -51,11 +61,7 @@ pub(crate) fn progress(said: &Payload) -> Option<String> {
             )
         }
         Payload::ProviderRoundCompleted(round) if round.attempt.outcome != AttemptOutcome::Succeeded => {
-            format!(
-                "  ! the model request failed ({}): {}",
-                round.attempt.failure_kind.as_deref().unwrap_or_default(),
-                round.attempt.outcome
-            )
+            format!("  ! {}", describe_attempt(&round.attempt))
         }
         Payload::DecisionAsked(asked) => format!("  ? {} {}", asked.title, asked.input),
         Payload::DecisionAnswered(answered) => {
@@ -67,9 +73,9 @@ pub(crate) fn progress(said: &Payload) -> Option<String> {
             short(&started.child_run_key.to_string()),
             started.child_agent_id
         ),
+        Payload::GuardrailTripped(_) | Payload::HookExecuted(_) => return watch_line(said),
         Payload::RunQuarantined(quarantined) => format!("  ✗ quarantined: {}", quarantined.fault.why),
-        Payload::AssistantRoundRecorded(_)
-        | Payload::ProviderRoundCompleted(_)
+        Payload::ProviderRoundCompleted(_)
         | Payload::MessageAdmitted(_)
         | Payload::AgentStateChanged(_)
         | Payload::WakeDecided(_)
@@ -89,6 +95,22 @@ pub(crate) fn progress(said: &Payload) -> Option<String> {
         | Payload::RowsBound(_) => return None,
     };
     Some(line)
+}
+
+/// The line of what a guardrail or a hook did, unless it did nothing.
+fn watch_line(said: &Payload) -> Option<String> {
+    if let Payload::GuardrailTripped(tripped) = said {
+        let (name, place, action) = (&tripped.guardrail, tripped.place, tripped.action);
+        return (action != GuardrailAction::Log).then(|| format!("  ! guardrail {name} ({place}): {action}"));
+    }
+    let Payload::HookExecuted(hook) = said else {
+        return None;
+    };
+    let reason = match hook.reason.as_str() {
+        "" => String::new(),
+        reason => format!(": {reason}"),
+    };
+    (hook.result != HookResult::Passed).then(|| format!("  ! hook {} {}{reason}", hook.hook, hook.result))
 }
 
 /// The summary after the final text of a run.
@@ -123,6 +145,19 @@ pub(super) fn ending(run: &Run) -> Vec<String> {
         ));
     }
     lines
+}
+
+/// A failed attempt at a model request in plain words, and what happens next.
+fn describe_attempt(attempt: &AttemptRecord) -> String {
+    let cause = RunExplanation::of_attempt(attempt).map(|explained| explained.message);
+    let cause = cause.unwrap_or_else(|| "The model request failed.".to_owned());
+    match attempt.outcome {
+        AttemptOutcome::Retrying => format!("{cause} Trying again."),
+        _ if attempt.advanced_to_fallback => format!("{cause} Trying the next model."),
+        AttemptOutcome::RetriesExhausted | AttemptOutcome::FailFastAborted | AttemptOutcome::Succeeded => {
+            cause
+        }
+    }
 }
 
 /// Why no run was resumed.
@@ -267,6 +302,8 @@ fn block(block: &Block) -> String {
         Block::Text { text } => text.clone(),
         Block::Thinking { text } if text.is_empty() => "(thinking)".to_owned(),
         Block::Thinking { text } => format!("(thinking: {})", truncate_chars(text, WORDS_MAX)),
+        Block::WebSearch { query, sources } if query.is_empty() => format!("(found {})", sources.join(", ")),
+        Block::WebSearch { query, .. } => format!("(searched the web: {query})"),
         Block::Attachment { name, media_type, .. } => format!("[{name}, {media_type}]"),
         Block::ToolUse { name, input, .. } => format!("→ {name} {input}"),
         Block::ToolResult { content, .. } => format!("← {}", truncate_chars(content, WORDS_MAX)),

@@ -204,6 +204,42 @@ impl Live {
         }
     }
 
+    /// Shows an action that was already running when the run began to be shown.
+    pub(crate) fn resume_action(&mut self, operation_id: OperationId, tool: &str, input: &str) {
+        if self.is_known(operation_id) || self.actions.len() >= ACTIONS_MAX {
+            return;
+        }
+        let label = label(tool, input);
+        self.note(
+            &format!("→ {label} (running; earlier output is not shown)"),
+            Ink::Cyan,
+        );
+        self.last_action = Some(operation_id);
+        self.add_action(operation_id, label);
+        self.show_status();
+    }
+
+    fn is_known(&self, id: OperationId) -> bool {
+        self.actions.iter().any(|action| action.operation_id == id)
+    }
+
+    fn add_action(&mut self, operation_id: OperationId, label: String) {
+        if self.actions.len() < ACTIONS_MAX && !self.is_known(operation_id) {
+            self.actions.push(Action {
+                operation_id,
+                label,
+                lines: 0,
+                hidden: 0,
+            });
+        }
+    }
+
+    /// The run waits for a decision, which is asked below its text.
+    pub(crate) fn await_decision(&mut self) {
+        self.awaits_decision = true;
+        self.show_status();
+    }
+
     /// Shows a committed event of the run or of one of its sub-runs.
     pub(crate) fn event(&mut self, run: Option<RunKey>, said: &Payload) {
         match said {
@@ -222,7 +258,9 @@ impl Live {
                 self.awaits_decision = false;
                 self.line_of(said, Ink::Yellow);
             }
-            Payload::SubRunStarted(_) => self.line_of(said, Ink::Yellow),
+            Payload::SubRunStarted(_) | Payload::GuardrailTripped(_) | Payload::HookExecuted(_) => {
+                self.line_of(said, Ink::Yellow);
+            }
             Payload::ActionCancelled(_) | Payload::RunQuarantined(_) => self.line_of(said, Ink::Red),
             Payload::MessageAdmitted(_)
             | Payload::AgentStateChanged(_)
@@ -264,6 +302,11 @@ impl Live {
         self.screen.end_row();
         if reply.text.is_empty() && !round.tools.is_empty() {
             self.line_of(said, Ink::Plain);
+        } else {
+            for query in &round.web_searches {
+                self.screen
+                    .line(&format!("  → searched the web: {query}"), Ink::Dim);
+            }
         }
         self.shown = reply.text;
     }
@@ -274,24 +317,13 @@ impl Live {
                 let label = label(&decided.tool, &decided.input);
                 self.note(&format!("→ {label}"), Ink::Cyan);
                 self.last_action = Some(decided.operation_id);
-                if self.actions.len() < ACTIONS_MAX {
-                    self.actions.push(Action {
-                        operation_id: decided.operation_id,
-                        label,
-                        lines: 0,
-                        hidden: 0,
-                    });
-                }
+                self.add_action(decided.operation_id, label);
             }
             (PolicyEffect::Permit | PolicyEffect::Deny, _) => self.line_of(said, Ink::Red),
             // An approved action begins without another verdict, so its output needs its name.
-            (PolicyEffect::Ask, _) if self.actions.len() < ACTIONS_MAX => self.actions.push(Action {
-                operation_id: decided.operation_id,
-                label: label(&decided.tool, &decided.input),
-                lines: 0,
-                hidden: 0,
-            }),
-            (PolicyEffect::Ask, _) => {}
+            (PolicyEffect::Ask, _) => {
+                self.add_action(decided.operation_id, label(&decided.tool, &decided.input));
+            }
         }
     }
 
@@ -346,8 +378,10 @@ impl Live {
             None if self.reply.text.is_empty() => "waiting for the model".to_owned(),
             None => "writing".to_owned(),
         });
-        let status = format!("{} {}", frame.copied().unwrap_or_default(), parts.join(" · "));
-        self.screen.set_status(&status);
+        // A spinner would suggest work.
+        let frame = frame.copied().filter(|_| !self.awaits_decision);
+        let frame = frame.map(|frame| format!("{frame} ")).unwrap_or_default();
+        self.screen.set_status(&format!("{frame}{}", parts.join(" · ")));
     }
 }
 

@@ -73,7 +73,7 @@ fn a_run_over_its_cap_exits_5_and_continues_after_a_raise() {
     let open = world.open_runs();
     let run = world.wakeful(&["runs", "show", &open[0], "--json"]).json();
     assert_eq!(run["parked"]["code"], "budget_exceeded");
-    assert_eq!(run["parked"]["cap_usd"], "0.03");
+    assert_eq!(run["parked"]["max"], 30_000);
     let listed = world.wakeful(&["runs", "list", "--json"]).stdout;
     assert!(listed.contains("\"parked\":true"), "{listed}");
     for verb in [["runs", "list"].as_slice(), &["status"]] {
@@ -309,7 +309,7 @@ fn a_script_that_poses_as_an_external_model_passes_every_gate() {
             "[privacy]\nconfirm = \"explicit\"\n",
             "privacy_confirmation_required",
         ),
-        ("[inference]\ncategories = [\"embedding\"]\n", "out_of_scope"),
+        ("[inference]\npurposes = [\"embedding\"]\n", "out_of_scope"),
         (
             "[inference]\nmodels = [\"anthropic/*\"]\n",
             "disallowed_provider_model",

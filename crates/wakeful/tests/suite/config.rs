@@ -52,8 +52,9 @@ fn reading_settings_creates_nothing_and_shows_the_defaults() {
         defaults,
         [
             ("agent.default", &json!("main")),
-            ("agent.external_causes", &json!("ask")),
+            ("agent.foreign_targets", &json!("ask")),
             ("agent.max_rounds", &json!(50)),
+            ("agent.tool_calls_per_minute", &json!(60)),
             ("agent.workspace", &json!(null)),
             ("backup.daily", &json!(true)),
             ("backup.folder", &json!(null)),
@@ -79,9 +80,11 @@ fn reading_settings_creates_nothing_and_shows_the_defaults() {
             ("schedule.catch_up", &json!(false)),
             ("server.address", &json!("127.0.0.1")),
             ("server.advertise", &json!(null)),
-            ("server.messages_per_minute", &json!(600_000)),
+            ("server.messages_per_minute", &json!(6_000)),
+            ("server.outside_requests_per_minute", &json!(100)),
+            ("server.outside_turns_per_minute", &json!(20)),
             ("server.port", &json!(7717)),
-            ("server.rate_per_minute", &json!(600_000)),
+            ("server.rate_per_minute", &json!(6_000)),
             ("server.token_file", &json!(null)),
             ("tools.default_output_tokens", &json!(8_000)),
             ("tools.disk_write_mib_max", &json!(10_240)),
@@ -321,7 +324,6 @@ fn a_partial_file_under_a_live_daemon_is_refused_without_data_loss() {
     for args in [
         ["config", "set", "server.port", "2", "--json"].as_slice(),
         &["config", "get", "--json"],
-        &["run", "hello", "--json"],
     ] {
         let said = world.wakeful(args);
         assert_eq!(
@@ -333,6 +335,8 @@ fn a_partial_file_under_a_live_daemon_is_refused_without_data_loss() {
     }
     assert_eq!(text(&world), half, "nothing was written over it");
     // The daemon keeps the settings it was started with.
+    let said = world.wakeful(&["run", "hello", "--agent", "main", "--json"]);
+    assert!(said.code == Some(0) && said.stderr.contains("line 2"), "{said:?}");
     let sent = world.wakeful(&["message", "main", "do it", "--json"]);
     let key = sent.json()["run_key"].as_str().expect("a key").to_owned();
     let show = || world.wakeful(&["runs", "show", &key, "--json"]).json()["outcome"].clone();
@@ -341,7 +345,7 @@ fn a_partial_file_under_a_live_daemon_is_refused_without_data_loss() {
     let said = world.wakeful(&["config", "set", "server.port", "2", "--json"]);
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(daemon.terminate().success());
-    assert_eq!(world.lines(), ["one"]);
+    assert_eq!(world.lines(), ["one", "one"]);
 }
 
 #[test]

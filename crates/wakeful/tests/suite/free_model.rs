@@ -24,7 +24,7 @@ fn a_run_whose_free_model_fails_waits_for_budget() {
     );
     let open = world.open_runs();
     let run = world.wakeful(&["runs", "show", &open[0], "--json"]).json();
-    assert_eq!(run["parked"]["cap_usd"], "0.001", "{run}");
+    assert_eq!(run["parked"]["max"], 1_000, "{run}");
     let again = world.wakeful(&["run", "--resume", "--json"]);
     assert_eq!(again.code, Some(5), "{again:?}");
     assert_eq!(set(&world, &["1"]).code, Some(0));

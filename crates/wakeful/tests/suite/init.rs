@@ -252,3 +252,14 @@ fn only_schedules_of_a_new_home_catch_up_by_default() {
     assert_eq!(add(&plain, "unsaid", &[]), false);
     assert_eq!(add(&plain, "wanted", &["--catch-up"]), true);
 }
+
+#[test]
+fn a_model_that_no_list_confirms_is_reported_as_unverified() {
+    let world = TestHome::new();
+    let said = world.wakeful(&["init", "--yes", "--model", "openai/nonsense-9"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(
+        said.stderr.contains("openai/nonsense-9 is not verified"),
+        "{said:?}"
+    );
+}

@@ -74,3 +74,21 @@ fn a_run_parked_by_others_continues_when_resumed_through_the_daemon() {
     wait_until(|| world.wakeful(&["runs", "show", &key, "--json"]).json()["outcome"] == "completed");
     drop(daemon);
 }
+
+#[test]
+fn runs_are_filtered_by_every_status_that_the_list_prints() {
+    let world = TestHome::new();
+    let expensive = "price: { input: 10, output: 10 }\nmax_output_tokens: 2000000\nrounds:\n  - text: done\n";
+    let said = world.run(expensive, &["--agent", "main", "--create-agent"]);
+    assert_eq!(said.code, Some(5), "{said:?}");
+    assert_eq!(world.wakeful(&["message", "main", "later"]).code, Some(0));
+    let listed = |status: &str| {
+        let list = world.wakeful(&["runs", "list", "--agent", "main", "--status", status]);
+        assert_eq!(list.code, Some(0), "{list:?}");
+        (list.stdout.contains(" parked "), list.stdout.contains(" queued "))
+    };
+    assert_eq!(listed("parked"), (true, false));
+    assert_eq!(listed("queued"), (false, true));
+    assert_eq!(listed("queued,open"), (true, true));
+    assert_eq!(listed("completed"), (false, false));
+}

@@ -156,11 +156,21 @@ fn an_edit_is_saved_only_if_it_is_valid() {
 fn expected_verdicts_are_compared_and_lists_imported() {
     let home = home_with_agent();
     let settings = home.path().join("settings.json");
-    std::fs::write(&settings, r#"{"permissions": {"deny": ["Bash(rm:*)", "Task"]}}"#).expect("written");
+    std::fs::write(
+        &settings,
+        r#"{"permissions": {"deny": ["Bash(rm:*)", "Task"], "defaultMode": "plan"}}"#,
+    )
+    .expect("written");
     let settings = settings.display().to_string();
     let imported = home.wakeful(&["policy", "import", &settings, "--json"]);
     assert_eq!(imported.code, Some(1), "one entry is not imported: {imported:?}");
-    assert_eq!(imported.json()["refused"][0]["entry"], "Task");
+    let refused = imported.json()["refused"].clone();
+    assert_eq!(
+        (&refused[0]["entry"], &refused[1]["entry"]),
+        (&"Task".into(), &"defaultMode".into())
+    );
+    let checked = home.wakeful(&["policy", "check"]);
+    assert!(checked.stdout.contains("1 policy is valid"), "{checked:?}");
     let cases = home.path().join("cases.yaml");
     let text = "- {agent: main, tool: ExecCommand, input: {cmd: rm x}, expect: deny}\n\
                 - {agent: main, tool: ExecCommand, input: {cmd: ls}, expect: permit}\n";
@@ -307,5 +317,36 @@ fn a_link_that_is_swapped_after_the_approval_asks_again() {
         std::fs::read_to_string(outside("two/x")).ok().as_deref(),
         Some("new"),
         "{done:?}"
+    );
+}
+
+// Conformance: A-176
+#[test]
+fn the_policy_of_an_agent_shows_its_sandbox() {
+    let home = home_with_agent();
+    let set = [
+        "agent",
+        "set",
+        "main",
+        "--allow-read",
+        "/srv/{agentId}",
+        "--allow-host",
+        "example.org",
+    ];
+    let set = home.wakeful(&set);
+    assert_eq!(set.code, Some(0), "{set:?}");
+    let shown = home.wakeful(&["policy", "show", "main", "--json"]);
+    let sandbox = &shown.json()["sandbox"];
+    let files = &sandbox["filesystem_scope"];
+    assert_eq!(
+        files["allowed_paths"][1],
+        json!({"path": "/srv/main", "access": "read"})
+    );
+    let denied = files["denied_paths"].as_array().expect("a list");
+    assert!(denied.contains(&json!(home.home())), "{denied:?}");
+    assert_eq!(sandbox["network_scope"]["allowed_hosts"], json!(["example.org"]));
+    assert_eq!(
+        sandbox["resource_limits"],
+        json!({"max_concurrent_tools": 4, "max_tool_execution_ms": 30000})
     );
 }

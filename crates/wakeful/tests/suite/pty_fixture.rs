@@ -23,8 +23,22 @@ pub(super) struct Terminal {
 }
 
 impl Terminal {
-    /// Starts the program in a terminal of this width. `variables` are added to its environment.
+    /// Starts the program in a terminal of this width, in a folder that the operator trusts. `variables` are added to
+    /// its environment.
     pub(super) fn start(home: &TestHome, columns: u16, variables: &[(&str, &str)], args: &[&str]) -> Self {
+        let folder = home.workspace();
+        let trusted = home.wakeful(&["trust", "add", &folder.to_string_lossy()]);
+        assert_eq!(trusted.code, Some(0), "{trusted:?}");
+        Self::start_new(home, columns, variables, args)
+    }
+
+    /// The same in a folder without an answer.
+    pub(super) fn start_new(
+        home: &TestHome,
+        columns: u16,
+        variables: &[(&str, &str)],
+        args: &[&str],
+    ) -> Self {
         let mut command = home.command(Path::new("setsid"));
         command.arg("--ctty").arg(program()).args(args);
         command.env("TERM", "xterm").env("LANG", "C.UTF-8");

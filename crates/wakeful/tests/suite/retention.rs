@@ -47,8 +47,8 @@ const COPIES: &str = "
     INSERT INTO run_log (run_key, ordinal, input, reads_hash, state_hash, effects_hash, at_ms)
         SELECT copy.run_key, ordinal, input, reads_hash, state_hash, effects_hash, at_ms + i
         FROM run_log, copy WHERE run_log.run_key = (SELECT run_key FROM one);
-    INSERT INTO transcript_entry (thread_id, position, run_key, role, content_hash, at_ms)
-        SELECT thread_id, position + i, copy.run_key, role, content_hash, at_ms + i
+    INSERT INTO transcript_entry (thread_id, position, run_key, role, content_hash, at_ms, sources)
+        SELECT thread_id, position + i, copy.run_key, role, content_hash, at_ms + i, sources
         FROM (SELECT * FROM transcript_entry ORDER BY position DESC LIMIT 1), copy;";
 
 /// Fifty-two runs of one agent, the first with a large output.

@@ -327,3 +327,11 @@ fn an_agent_waits_for_a_decision_and_continues_after_the_answer() {
     assert_eq!(resumed.code, Some(0), "{resumed:?}");
     assert_eq!((activity(), world.lines().len()), ("asleep".into(), 1));
 }
+
+#[test]
+fn a_misspelt_tool_is_answered_with_the_nearest_name() {
+    let world = TestHome::new();
+    let said = world.wakeful(&["run", "hi", "--model", "demo", "--deny-tools", "execcommand"]);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.stderr.contains("did you mean ExecCommand?"), "{said:?}");
+}

@@ -29,7 +29,10 @@ fn built_in() -> Vec<ToolSpec> {
         unsandboxed: UnsandboxedPolicy::Allow,
         pretend: DisabledFeatures::default(),
     });
-    tools.expect("tools").specs()
+    let mut specs = tools.expect("tools").specs();
+    // It is sent in the provider's own notation.
+    specs.retain(|spec| spec.name != wakeful_core::tool::WEB_SEARCH);
+    specs
 }
 
 /// The tools of a request as they are sent.

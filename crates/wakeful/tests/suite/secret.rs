@@ -6,6 +6,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
+use super::daemon::RunningDaemon;
+use super::external_trigger::call;
 use super::home_fixture::{CommandOutput, TestHome};
 
 /// How many secrets a run uses at once and one after the other.
@@ -89,6 +91,32 @@ fn in_bytes(bytes: &[u8]) -> impl Iterator<Item = usize> {
     (0..CANARIES).filter(move |number| forms(*number).iter().any(has))
 }
 
+/// Neither output of a command contains a secret.
+fn assert_clean(said: &CommandOutput) {
+    let found: Vec<usize> = in_bytes(said.stdout.as_bytes())
+        .chain(in_bytes(said.stderr.as_bytes()))
+        .collect();
+    assert!(found.is_empty(), "{found:?} in {said:?}");
+}
+
+/// Exports a run and makes a backup, and checks them and every file of the home.
+fn assert_no_traces(home: &TestHome, run_key: &str) {
+    let (bundle, copy) = (home.path().join("bundle"), home.path().join("copy"));
+    for args in [
+        ["export", run_key, "--out", &bundle.display().to_string()].as_slice(),
+        &["backup", &copy.display().to_string()],
+    ] {
+        let done = home.wakeful(args);
+        assert_eq!(done.code, Some(0), "{done:?}");
+    }
+    let mut found = Vec::new();
+    traces(&home.home(), &mut found);
+    for file in [bundle, copy] {
+        found.extend(in_bytes(&std::fs::read(file).expect("written")).map(|number| number.to_string()));
+    }
+    assert!(found.is_empty(), "{found:?}");
+}
+
 /// The first step of a run with its output.
 fn first_step(home: &TestHome, run: &CommandOutput) -> Value {
     let key = run.json()["run_key"].as_str().expect("a key").to_owned();
@@ -128,10 +156,7 @@ fn twenty_secrets_reach_their_commands_and_leave_no_trace() {
     ];
     for said in &said {
         assert_eq!(said.code, Some(0), "{said:?}");
-        let found: Vec<usize> = in_bytes(said.stdout.as_bytes())
-            .chain(in_bytes(said.stderr.as_bytes()))
-            .collect();
-        assert!(found.is_empty(), "{found:?} in {said:?}");
+        assert_clean(said);
     }
     assert!(said[0].stdout.contains("[secret CANARY_0]"), "{said:?}");
     let mut found = Vec::new();
@@ -141,6 +166,75 @@ fn twenty_secrets_reach_their_commands_and_leave_no_trace() {
     }
     assert!(found.is_empty(), "{found:?}");
     assert_eq!(home.wakeful(&["verify"]).code, Some(0));
+}
+
+/// A hook that prints secrets in several forms to both outputs, and asks for an approval of nothing.
+fn printing_hook(numbers: std::ops::Range<usize>) -> Value {
+    let names: Vec<String> = numbers.map(name).collect();
+    let print = "cat >/dev/null; for n in $N; do v=$(printenv $n) || exit 3; printf %s \"$v\" >>got; \
+                 printf %s \"$v\" | base64 >&2; printf %s \"$v\" >&2; done; exit 2";
+    json!({"type": "command", "command": print.replace("$N", &names.join(" ")), "secrets": names})
+}
+
+#[test]
+fn twenty_secrets_in_messages_hooks_and_deliveries_leave_no_trace() {
+    let home = TestHome::new();
+    let made = home.wakeful(&["agent", "create", "main"]);
+    assert_eq!(made.code, Some(0), "{made:?}");
+    for number in 0..CANARIES {
+        store(&home, number, &[]);
+    }
+    let model = home.script(
+        "rounds:\n  - tools: [{name: ExecCommand, input: {cmd: \"true\"}}]\n  - text: done\nrepeat_last: true\n",
+    );
+    let hooks = json!({"hooks": {"PreToolUse": [
+        {"hooks": [printing_hook(0..10)]}, {"hooks": [printing_hook(10..CANARIES)]},
+    ]}});
+    std::fs::write(home.home().join("hooks.json"), hooks.to_string()).expect("written");
+    let encoded = |number: usize| STANDARD.encode(format!("user:{}", value(number)));
+    let typed: Vec<String> = (0..CANARIES)
+        .map(|n| format!("key {n}: {} or {}", value(n), encoded(n)))
+        .collect();
+    let typed = typed.join("\n");
+    let run = home.wakeful(&["run", "--agent", "main", &typed, "--model", &model, "--json"]);
+    assert_eq!(run.code, Some(4), "the hook denies the call: {run:?}");
+    assert!(
+        run.stderr.contains("replaced"),
+        "the person learns of it: {run:?}"
+    );
+    let got = std::fs::read_to_string(home.workspace().join("got")).expect("the hook ran");
+    assert!(
+        got.contains(&value(0)) && !got.contains(&value(10)),
+        "the first hook blocked"
+    );
+    let run_key = run.json()["run_key"].as_str().expect("a key").to_owned();
+    let daemon = RunningDaemon::serve(&home, &["--model", &model]);
+    let address = daemon.address().expect("an address");
+    let shown = home
+        .wakeful(&["agent", "external-trigger", "show", "main", "--json"])
+        .json();
+    let path = shown["trigger_path"].as_str().expect("a path");
+    for body in [typed.clone(), json!({"keys": [typed]}).to_string()] {
+        let (status, answer) = call(&address, path, None, body.as_bytes());
+        assert_eq!(status, 202, "{answer}");
+    }
+    let noted = home.wakeful(&["message", "main", &format!("remember {}", value(3))]);
+    assert_eq!(noted.code, Some(0), "{noted:?}");
+    assert!(noted.stderr.contains("replaced"), "{noted:?}");
+    let braked = home.wakeful(&["brake", "on", "--reason", &value(2)]);
+    let said = [
+        home.wakeful(&["runs", "show", &run_key, "--full"]),
+        home.wakeful(&["transcript", "main", "--json"]),
+        home.wakeful(&["events", "main", "--json"]),
+        home.wakeful(&["runs", "list", "--json"]),
+        noted,
+        braked,
+        run,
+    ];
+    daemon.kill();
+    said.iter().for_each(assert_clean);
+    assert!(said[0].stdout.contains("[secret CANARY_19]"), "{said:?}");
+    assert_no_traces(&home, &run_key);
 }
 
 #[test]

@@ -7,39 +7,23 @@ use std::path::Path;
 
 use rusqlite::Connection;
 use rusqlite::types::Value;
-use wakeful_core::budget::{MicroUsd, UtcDay};
-use wakeful_core::cause::{Cause, MessageOrigin};
-use wakeful_core::decision::{Channel, Severity};
-use wakeful_core::external_trigger::TriggerStatus;
-use wakeful_core::id::{AgentId, PolicyVersion, RuleId};
-use wakeful_core::key::{
-    DecisionId, Digest, OperationId, RunKey, RunKeySource as KeyCause, RunKeySourceKind,
-};
-use wakeful_core::message::{Message, NewMessage};
-use wakeful_core::notice::AgentNotice;
-use wakeful_core::proof::row_binding::attach;
-use wakeful_core::report::payload::MessageAdmitted;
-use wakeful_core::report::{EventDraft, SealedEvent};
-use wakeful_core::saga::{Saga, SagaPhase, SagaStatus};
-use wakeful_core::schedule::{ExecutionOutcome, ScheduleReason, TriggerSource};
-use wakeful_core::time::Millis;
-use wakeful_core::wake::WakeOutcome;
+use wakeful_core::key::{Digest, RunKey};
 use wakeful_runtime::proof::{VerifyOptions, verify};
-use wakeful_store::rows::{
-    AgentOutboxRow, DecisionNotificationRow, ExternalTriggerRow, PrivacyReceiptRow, Reservation,
-    ScheduledExecutionRow, WakeRow,
-};
-use wakeful_store::{SqliteOptions, Store, StoreError, Tx};
+use wakeful_store::{SqliteOptions, Store};
 
 use super::api::block_on;
 use super::decision::write;
 use super::home_fixture::{TestHome, commands};
+use super::rare_rows::rest;
 
 /// The guide with the table of columns.
 const GUIDE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/proof.md");
 
 /// Plausible other values for columns whose check or type would reject a random one.
-const OTHERS: [(&str, &str, &str); 12] = [
+const OTHERS: [(&str, &str, &str); 16] = [
+    ("budget_limit", "scope", "session"),
+    ("budget_limit", "resource", "money"),
+    ("budget_limit", "period", "yearly"),
     ("message", "kind", "hint"),
     ("message", "authority", "external_evidence"),
     ("message", "surface", "cli_prompt"),
@@ -50,17 +34,10 @@ const OTHERS: [(&str, &str, &str); 12] = [
     ("step", "status", "denied"),
     ("step", "class", "internal"),
     ("transcript_entry", "role", "assistant"),
+    ("transcript_entry", "sources", "{\"more\":true}"),
     ("brake", "channel", "api"),
     ("wake", "verdict", "called_off"),
 ];
-
-fn agent() -> AgentId {
-    AgentId::parse("main").expect("a name")
-}
-
-fn rule(name: &str) -> RuleId {
-    RuleId::parse(name).expect("a name")
-}
 
 /// A home with rows in every table: most of them written as people do it, the rest by the functions that
 /// write them.
@@ -151,147 +128,6 @@ fn with_decisions(world: &TestHome, script: &str) {
 pub(super) fn called(world: &TestHome, args: &[&str]) {
     let said = world.wakeful(args);
     assert_eq!(said.code, Some(0), "{args:?}: {said:?}");
-}
-
-/// Rows that only providers, daemons and external systems cause.
-fn rest(tx: &mut Tx<'_>, run: RunKey) -> Result<(), StoreError> {
-    let operation = OperationId(Digest::of(b"a request"));
-    let day = UtcDay(20_000);
-    tx.lock_spending(day)?;
-    tx.reserve(&Reservation {
-        operation_id: operation,
-        run_key: run,
-        agent_id: agent(),
-        day,
-        model_ref: "some:model".to_owned(),
-        rule: "all_gates".to_owned(),
-        policy_version: PolicyVersion::new("v1"),
-        amount: MicroUsd(900),
-    })?;
-    tx.settle_spend(&operation, Some(MicroUsd(700)))?;
-    tx.put_receipt(&PrivacyReceiptRow {
-        provider: "some".to_owned(),
-        policy_version: PolicyVersion::new("v1"),
-        channel: Channel::Cli.into(),
-        at: Millis(1),
-    })?;
-    tx.request_cancel(&run, Millis(2))?;
-    tx.put_announcement(&DecisionNotificationRow {
-        decision_id: DecisionId(Digest::of(b"a decision")),
-        severity: Severity::High,
-        target: "desktop".to_owned(),
-        tries: 1,
-        is_done: false,
-        error: Some("no response".to_owned()),
-        at: Millis(3),
-    })?;
-    let (begun, compensating) = (Saga::intended(operation), compensating(operation));
-    tx.begin_saga(&begun, &run, Millis(4))?;
-    tx.advance_saga(&begun, &compensating, Millis(4))?;
-    tx.set_journal_host("a journal", Millis(4))?;
-    tx.record_refusal(&WakeRow {
-        run_key: RunKey(Digest::of(b"a refusal")),
-        agent_id: agent(),
-        verdict: WakeOutcome::Paused,
-        gates: "[]".to_owned(),
-        cause: Cause::default(),
-        absorbed_by: None,
-        at: Millis(5),
-    })?;
-    outside(tx)
-}
-
-/// A delivery with the message that it caused.
-fn deliver(tx: &mut Tx<'_>) -> Result<(), StoreError> {
-    let (trigger, delivery, at) = (rule("trigger-1"), "a delivery".to_owned(), Millis(7));
-    let (kind, source) = (RunKeySourceKind::Trigger, delivery.as_str());
-    let run = RunKey::of(agent().as_str(), &KeyCause::Source { kind, source });
-    let cause = Cause {
-        origin: MessageOrigin::Trigger {
-            trigger: trigger.clone(),
-            delivery: delivery.clone(),
-            content_type: None,
-        },
-        ..Cause::default()
-    };
-    let body = tx.queue(&AgentId::parse("idle").expect("a name"), 1)?[0]
-        .message
-        .body;
-    let new = NewMessage {
-        agent_id: agent(),
-        body,
-        admitted_at: at,
-    };
-    let message = Message::from_cause(new, run, cause);
-    let mut draft = EventDraft::new(MessageAdmitted {
-        run_key: run,
-        kind: message.kind,
-        authority: message.authority,
-        surface: message.surface,
-        context: message.context,
-        text: String::new(),
-        origin: message.cause.origin.kind(),
-        priority: message.cause.priority,
-        correlation_id: None,
-        causation_id: None,
-        source_refs: BTreeMap::new(),
-    });
-    attach(&mut draft, &message);
-    let sealed = SealedEvent::new(draft, at, Some(run), [7; 32]).expect("canonical");
-    let mut head = tx.lock_head_to_announce(&agent())?.expect("a head");
-    tx.admit_message(&message)?;
-    tx.enqueue(&message, head.next_seq, None)?;
-    let event = head.chain(&agent(), sealed);
-    tx.append_event(&agent(), &event)?;
-    tx.put_head(&agent(), &head)?;
-    tx.record_delivery(&trigger, &delivery, at)
-}
-
-fn compensating(operation_id: OperationId) -> Saga {
-    Saga {
-        operation_id,
-        phase: SagaPhase::Compensation,
-        status: SagaStatus::Open,
-        last_error: Some("a reason".to_owned()),
-    }
-}
-
-fn outside(tx: &mut Tx<'_>) -> Result<(), StoreError> {
-    tx.put_trigger_secret(&Digest::of(b"a secret"), Millis(6))?;
-    tx.put_trigger(&ExternalTriggerRow {
-        trigger_id: rule("trigger-1"),
-        agent_id: agent(),
-        generation: 1,
-        status: TriggerStatus::Active,
-        delivered: 1,
-        last_at: Some(Millis(6)),
-        created_at: Millis(6),
-    })?;
-    deliver(tx)?;
-    tx.append_execution(&ScheduledExecutionRow {
-        schedule_id: rule("daily"),
-        seq: 1,
-        revision: 1,
-        due_at: Millis(8),
-        count: 1,
-        is_capped: false,
-        source: TriggerSource::Tick,
-        outcome: ExecutionOutcome::Disabled,
-        reason: Some(ScheduleReason::Once.into()),
-        run_key: None,
-        is_catch_up: false,
-        at: Millis(8),
-    })?;
-    // The newest event of an agent that a person changed.
-    let changed = AgentId::parse("idle").expect("a name");
-    let newest = tx.events_before(&changed, u64::MAX, 1)?.pop().expect("an event");
-    let notice = AgentOutboxRow::new(
-        changed.clone(),
-        newest.seq,
-        AgentNotice::agent_changed(&changed),
-        newest.at,
-    );
-    tx.append_agent_notice(&notice).map(drop)
 }
 
 /// The guide's statement about each column.
@@ -431,6 +267,21 @@ enum Fate {
     Unfound,
 }
 
+/// Removes the triggers of a table, which would refuse a change, and returns their statements.
+fn without_triggers(database: &Connection, table: &str) -> Vec<String> {
+    let sql = "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ?1";
+    let mut statement = database.prepare(sql).expect("a statement");
+    let rows = statement.query_map([table], |row| Ok((row.get(0)?, row.get(1)?)));
+    let triggers: Vec<(String, String)> = rows.expect("rows").map(|row| row.expect("a row")).collect();
+    drop(statement);
+    for (name, _) in &triggers {
+        database
+            .execute_batch(&format!("DROP TRIGGER {name}"))
+            .expect("removed");
+    }
+    triggers.into_iter().map(|(_, sql)| sql).collect()
+}
+
 fn altered(home: &Path, whole: &[u8], table: &str, column: &str) -> Fate {
     let path = home.join("agent.sqlite");
     fs::write(&path, whole).expect("as it was");
@@ -440,11 +291,15 @@ fn altered(home: &Path, whole: &[u8], table: &str, column: &str) -> Fate {
             row.get(0)
         })
         .expect("a table");
+    let triggers = without_triggers(&database, table);
     let is_changed = chosen(&database, table, column).into_iter().any(|(row, now)| {
         let sql = format!("UPDATE {table} SET {column} = ?1 WHERE {row}");
         let mut others = others(table, column, &now, &made_by).into_iter();
         others.any(|other| database.execute(&sql, [other]).is_ok_and(|rows| rows > 0))
     });
+    for trigger in triggers {
+        database.execute_batch(&trigger).expect("a trigger");
+    }
     drop(database);
     match is_changed {
         false => Fate::Refused,

@@ -151,10 +151,10 @@ fn hostile_output_does_not_control_the_terminal() {
 }
 
 /// A home whose daemon listens on a free port and answers slowly, and is stopped at the end.
-struct ChatHome(TestHome);
+pub(super) struct ChatHome(pub(super) TestHome);
 
 impl ChatHome {
-    fn new(script: &str) -> Self {
+    pub(super) fn new(script: &str) -> Self {
         let home = TestHome::new();
         let model = home.script(script);
         for (name, value) in [("server.port", "0"), ("model.default", &model)] {
@@ -164,7 +164,7 @@ impl ChatHome {
         Self(home)
     }
 
-    fn chat(&self, args: &[&str]) -> Terminal {
+    pub(super) fn chat(&self, args: &[&str]) -> Terminal {
         Terminal::start(&self.0, 80, &[], &[&["chat"], args].concat())
     }
 

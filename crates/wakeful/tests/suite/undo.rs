@@ -36,6 +36,11 @@ fn a_run_is_shown_undone_and_redone_from_the_command_line() {
         "{plan}"
     );
     assert_eq!(read("kept").as_deref(), Some("changed\nagain\n"));
+    let unmatched = home.wakeful(&["runs", "undo", &key, "nosuchfile", "--yes", "--json"]);
+    assert!(
+        unmatched.code == Some(1) && unmatched.stdout.contains("no_matching_file"),
+        "{unmatched:?}"
+    );
     home.wakeful(&["runs", "undo", &key, "--yes"]);
     assert_eq!(
         (read("kept").as_deref(), read("gone").as_deref()),

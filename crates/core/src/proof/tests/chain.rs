@@ -170,6 +170,7 @@ fn erased_payloads_are_counted_and_must_be_recorded() {
         events: 1,
         transitions: 0,
         blobs: 0,
+        audit_entries: 0,
         target: ErasedTarget::Events {
             first_seq: 2,
             last_seq: 2,

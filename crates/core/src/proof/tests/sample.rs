@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::blob::{Blob, BlobHash};
-use crate::budget::{BudgetExceeded, CapScope, MicroUsd, UtcDay};
+use crate::budget::{BudgetExceeded, BudgetScope, MicroUsd, SpendTotal, UtcDay};
 use crate::conversation::Usage;
 use crate::failure::{FailureArtifact, FailureCategory, ModelFailure, ModelFailureKind};
 use crate::id::{AgentId, Incarnation, PolicyVersion};
@@ -79,6 +79,7 @@ pub(super) fn tool_executed(duration_ms: u64) -> EventDraft {
         category: None,
         tool_error: None,
         error: None,
+        links: Vec::new(),
         attempt: None,
         again_in_ms: None,
     })
@@ -134,14 +135,8 @@ pub(super) fn run() -> (Vec<Row>, RunMachine, Vec<EventDraft>) {
 /// A run whose first model exceeds the budget.
 pub(super) fn run_without_money() -> (Vec<Row>, RunMachine, Vec<EventDraft>) {
     let body = Blob::new(PROMPT.to_vec()).hash();
-    let exceeded = BudgetExceeded {
-        scope: CapScope::All,
-        cap: MicroUsd(1),
-        spent: MicroUsd(0),
-        reserved: MicroUsd(0),
-        needed: MicroUsd(2),
-        day: UtcDay(0),
-    };
+    let nothing = SpendTotal::default();
+    let exceeded = BudgetExceeded::of_cap(BudgetScope::All, MicroUsd(1), nothing, MicroUsd(2)).on(UtcDay(0));
     let artifact = FailureArtifact::new(FailureCategory::Transport, "budget", "no money");
     let passed_over = RunInput::AttemptFailed {
         failure: ModelFailure::new(ModelFailureKind::FailFast, artifact),
@@ -163,6 +158,7 @@ fn replied() -> RunInput {
         duration_ms: 3,
         bill: AttemptCost::default(),
         calls: Vec::new(),
+        web_searches: Vec::new(),
     })
 }
 
@@ -215,6 +211,8 @@ impl Recorder {
 /// The read set of a permitted call.
 fn permitted() -> CallReads {
     CallReads {
+        evidence: None,
+        linked_site: None,
         stop: None,
         risk: None,
         class: EffectClass::Plain,
@@ -229,6 +227,7 @@ fn permitted() -> CallReads {
         diff: None,
         targets: Vec::new(),
         constraint: None,
+        guardrails: Vec::new(),
     }
 }
 
@@ -248,6 +247,7 @@ pub(super) fn run_with_output() -> (Vec<Row>, RunMachine, Vec<EventDraft>, Vec<V
             targets: Digest::of(b"targets"),
         },
         preview: "ls".to_owned(),
+        original_input: None,
     };
     let RunInput::Replied(reply) = replied() else {
         unreachable!("a reply")
@@ -271,6 +271,7 @@ pub(super) fn run_with_output() -> (Vec<Row>, RunMachine, Vec<EventDraft>, Vec<V
     let artifact = json!({"stdout_preview": "a", "artifacts": [{"blob": Digest::of(OUTPUT), "bytes": 9}]});
     let content = result_blob("call-1", false, artifact.to_string()).expect("canonical");
     let result = StepResult {
+        sources: crate::provenance::Sources::none(),
         operation_id: *operation_id,
         status: StepStatus::Ok,
         content: content.hash(),
@@ -280,6 +281,8 @@ pub(super) fn run_with_output() -> (Vec<Row>, RunMachine, Vec<EventDraft>, Vec<V
         code: None,
         error: None,
         refused: Vec::new(),
+        changed: Vec::new(),
+        written_bytes: None,
         again: None,
     };
     let results = vec![result];

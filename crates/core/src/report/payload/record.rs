@@ -28,6 +28,9 @@ pub struct ContentErased {
     /// Number of deleted blobs.
     #[serde(default)]
     pub blobs: u64,
+    /// Number of removed audit entries.
+    #[serde(default)]
+    pub audit_entries: u64,
     /// The erased run or events.
     #[serde(flatten)]
     pub target: ErasedTarget,

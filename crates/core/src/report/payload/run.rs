@@ -7,13 +7,15 @@ use crate::attempt::AttemptRecord;
 use crate::budget::{BudgetExceeded, MicroUsd};
 use crate::conversation::Usage;
 use crate::failure::FailureArtifact;
+use crate::guardrail::{GuardrailAction, GuardrailPlace};
+use crate::hook::{HookEvent, HookResult};
 use crate::id::AgentId;
 use crate::key::{OperationId, RunKey};
 use crate::policy;
 use crate::run::RunStatus;
 use crate::snapshot::UndoDirection;
 use crate::step::{ErrorEnvelope, StepResult, StepStatus};
-use crate::tool::{CallEnd, Connection};
+use crate::tool::{CallEnd, Connection, EntityLink};
 
 /// A run started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -47,6 +49,9 @@ pub struct AssistantRoundRecorded {
     /// The requested tools.
     #[serde(default)]
     pub tools: Vec<String>,
+    /// The queries with which the provider searched the web for the reply.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub web_searches: Vec<String>,
 }
 
 /// The policy decided on one action.
@@ -83,6 +88,53 @@ pub struct PolicyDecided {
     /// The category of the denial, if it was denied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub category: Option<policy::DenialCategory>,
+}
+
+/// A guardrail tripped.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct GuardrailTripped {
+    /// What it read.
+    pub place: GuardrailPlace,
+    /// Its name.
+    pub guardrail: String,
+    /// What it is for.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub description: String,
+    /// What it does.
+    pub action: GuardrailAction,
+    /// Id of the action, if it read a call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operation_id: Option<OperationId>,
+    /// The tool of the call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+}
+
+/// A hook ran.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HookExecuted {
+    /// The event of the hook.
+    pub hook_event: HookEvent,
+    /// Beginning of its command, or its address.
+    pub hook: String,
+    /// The file that defines it.
+    pub source: String,
+    /// What it led to.
+    pub result: HookResult,
+    /// The reason that it gave, or the error.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// Duration in milliseconds.
+    pub duration_ms: u64,
+    /// The tool of the call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+    /// The provider's id of the call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call_id: Option<String>,
+    /// Id of the action, if it had one when the hook ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operation_id: Option<OperationId>,
 }
 
 /// A connection of a command was refused.
@@ -152,6 +204,9 @@ pub struct ToolExecuted {
     /// The same error in one line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// What the action changed, as far as its tool knows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<EntityLink>,
     /// Number of the attempt, if another follows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u32>,
@@ -177,6 +232,7 @@ impl ToolExecuted {
             code: result.code.clone(),
             tool_error: result.error.clone(),
             error: result.error.as_ref().map(ErrorEnvelope::flat),
+            links: result.changed.iter().map(EntityLink::effect).collect(),
             attempt: None,
             again_in_ms: None,
         }

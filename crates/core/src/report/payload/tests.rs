@@ -25,12 +25,16 @@ provider_round_completed | {"round": 0, "provider": "p", "model_ref": "p:m", "at
 assistant_round_recorded | {"round": 1} | {"text": "Hm.", "tools": ["Exec"]}
 policy_decided | {"operation_id": K, "tool": "Exec", "input": "", "effect": "permit", "rule": "r"} | {"status": "denied", "code": "denied_tool",
     "reason": "no", "targets": [{"kind": "agent", "agent_id": "b"}], "steps": ["record", "refuse"], "stage": "policy", "category": "out_of_scope"}
+guardrail | {"place": "tool", "guardrail": "g", "action": "block"} | {"description": "d", "operation_id": K, "tool": "Exec"}
+hook_executed | {"hook_event": "PreToolUse", "hook": "./check", "source": "hooks.json", "result": "blocked", "duration_ms": 3} | {"reason": "no",
+    "tool": "Exec", "call_id": "c", "operation_id": K}
 connection_refused | {"operation_id": K, "tool": "Exec", "effect": "deny", "host": "a.example", "port": 443, "reason": "not listed", "count": 2} | {}
 tool_executed | {"operation_id": K, "tool": "Exec", "status": "ok", "duration_ms": 3} | {"sandbox": "enforced", "exit_status": 3, "code": "exit", "attempt": 1,
     "again_in_ms": 5, "stage": "sandbox", "category": "unsafe_target"}
 action_cancelled | {"operation_id": K, "tool": "Exec", "status": "failed"} | {"duration_ms": 0, "code": "cancelled"}
 runtime_error | {"failure_artifact": {"category": "transport", "kind": "timeout", "summary": "no answer"}} | {}
-run_parked | {"code": "budget_exceeded", "exceeded": {"scope": "all", "cap": 5, "spent": 4, "reserved": 0, "needed": 2, "day": 1}} | {}
+run_parked | {"code": "budget_exceeded", "exceeded": {"scope": "all", "resource": "money",
+    "period": "daily", "max": 5, "used": 4, "reserved": 0, "needed": 2, "until_ms": 172800000}} | {}
 sub_run_started | {"operation_id": K, "tool": "StartRun", "child_agent_id": "b", "child_run_key": K, "depth": 1} | {}
 run_ended | {"outcome": "completed", "rounds": 2, "token_usage": {"input_tokens": 1, "output_tokens": 2}} | {"cost_microusd": 7, "run_key": K}
 decision_asked | {"decision_id": K, "operation_id": K, "kind": "tool_approval", "title": "May it?", "tool": "Exec", "input": "",
@@ -45,13 +49,13 @@ run_quarantined | {"run_key": K, "code": "run_state_invalid", "why": "unreadable
 quarantine_resolved | {"run_key": K, "status": "abandoned"} | {}
 attention_dismissed | {"run_keys": []} | {}
 run_undone | {"run_key": K, "direction": "undo", "restored": 2, "removed": 1, "skipped": 0} | {}
-content_erased | {"by": "operator", "channel": "cli", "run_key": K} | {"reason": "a name", "events": 3, "transitions": 1, "blobs": 2}
+content_erased | {"by": "operator", "channel": "cli", "run_key": K} | {"reason": "a name", "events": 3, "transitions": 1, "blobs": 2, "audit_entries": 1}
 data_pruned | {"class": "events", "rows": 3} | {"bytes": 9, "until": "2026-01-01T00:00:00.000Z"}
 rows_bound | {"records": [{"table": "cap", "key": "k", "row_hash": K}]} | {}
 "#;
 
 /// The required and the optional fields of a kind.
-pub(in crate::report) fn fields(kind: EventKind) -> (Value, Value) {
+pub(crate) fn fields(kind: EventKind) -> (Value, Value) {
     let table = FIELDS.replace("\n    ", " ");
     let mut rows = table.lines().map(|row| row.split(" | ").collect::<Vec<_>>());
     let row = rows.find(|row| row[0] == kind.as_str()).expect("a row");

@@ -25,6 +25,8 @@ pub(super) const fn category(kind: EventKind) -> EventCategory {
         }
         EventKind::AssistantRoundRecorded => EventCategory::AssistantProgress,
         EventKind::PolicyDecided
+        | EventKind::GuardrailTripped
+        | EventKind::HookExecuted
         | EventKind::ConnectionRefused
         | EventKind::ToolExecuted
         | EventKind::ActionCancelled => EventCategory::Tool,

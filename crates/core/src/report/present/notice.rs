@@ -6,7 +6,7 @@ use crate::report::payload::{ContentErased, RunParked, SubRunStarted, Subscripti
 
 pub(super) fn run_parked(parked: &RunParked, row: Row) -> Row {
     let exceeded = &parked.exceeded;
-    let body = sentences(&[&exceeded.words(), exceeded.hint()]);
+    let body = sentences(&[&exceeded.words(), &exceeded.hint()]);
     Row {
         body: Some(body),
         ..row

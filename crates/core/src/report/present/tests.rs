@@ -53,6 +53,11 @@ policy_decided | {"tool": "Exec", "effect": "ask", "rule": "ask_tool", "input": 
 policy_decided | {"tool": "Exec", "effect": "deny", "status": "denied", "code": "denied_tool"} | Trace | Exec denied: denied_tool
 policy_decided | {"tool": "Exec", "effect": "permit", "status": "failed", "code": "invalid_arguments"} | Trace | Exec refused: invalid_arguments
 policy_decided | {"tool": "Exec", "status": "denied", "code": "outcome_unknown_undecided"} | ActionRequired | Exec denied: outcome_unknown_undecided
+guardrail | {"place": "tool", "guardrail": "g", "action": "block", "description": "d"} | TurnResult | Guardrail for tool: block: g (d)
+guardrail | {"place": "input", "guardrail": "g", "action": "warn"} | Progress | Guardrail for input: warn: g
+guardrail | {"place": "output", "guardrail": "g", "action": "log"} | Trace | Guardrail for output: log: g
+hook_executed | {"hook_event": "PreToolUse", "hook": "./check", "result": "passed"} | Trace | Hook PreToolUse: passed: ./check
+hook_executed | {"hook_event": "PreToolUse", "hook": "./check", "result": "blocked", "reason": "no"} | TurnResult | Hook PreToolUse: blocked: ./check (no)
 connection_refused | {"host": "a.example", "reason": "a.example:443 is not on the list"} | Progress | Connection refused: a.example:443 is not on the list
 tool_executed | {"tool": "Exec", "status": "ok", "duration_ms": 3} | Trace | Exec done in 3 ms
 tool_executed | {"tool": "Exec", "status": "ok", "exit_status": 3, "duration_ms": 3} | Trace | Exec ended with exit 3 in 3 ms
@@ -144,6 +149,8 @@ fn every_kind_has_exactly_one_category_for_any_payload() {
         ("decision_asked", EventCategory::Waiting),
         ("decision_escalated", EventCategory::Waiting),
         ("connection_refused", EventCategory::Tool),
+        ("guardrail", EventCategory::Tool),
+        ("hook_executed", EventCategory::Tool),
         ("content_erased", EventCategory::StateSync),
         ("data_pruned", EventCategory::Trace),
         ("message_admitted", EventCategory::Message),

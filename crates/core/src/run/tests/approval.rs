@@ -4,16 +4,20 @@ use serde_json::json;
 
 use super::case::open;
 use super::simulated_run::{AskedDecision, Check, PlayedRun, asks_for, call};
-use crate::decision::{ApprovalOutcome, ApprovalRequest, DecisionKind};
+use crate::decision::{ApprovalOutcome, ApprovalRequest, DecisionKind, ProposedAction};
 use crate::id::PolicyVersion;
-use crate::policy::{PathAccess, PathScope, PolicyEffect, PolicyVerdict, Target};
+use crate::key::{Digest, OperationId};
+use crate::policy::{FOREIGN_TARGET, HostScope, PathAccess, PathScope, PolicyEffect, PolicyVerdict, Target};
 use crate::report::EventKind;
 use crate::retry::RetryPolicy;
 use crate::run::{DecisionWrite, InputReads, Restriction, RunInput, RunOutcome, RunPhase, UnexpectedInput};
-use crate::step::{RetryAfter, StepResult, StepStatus};
+use crate::step::{EffectClass, RetryAfter, StepResult, StepStatus};
 use crate::time::Millis;
 
-const APPROVED: ApprovalOutcome = ApprovalOutcome::Approved { until: Millis(100) };
+const APPROVED: ApprovalOutcome = ApprovalOutcome::Approved {
+    until: Millis(100),
+    opens_hosts: false,
+};
 
 fn asking(tool: &str, argument: u8) -> AskedDecision {
     AskedDecision {
@@ -41,6 +45,60 @@ fn answer(played: &mut PlayedRun, ruling: ApprovalOutcome) {
         },
         InputReads::default(),
     );
+}
+
+#[test]
+fn an_answer_that_opens_hosts_holds_for_the_rest_of_the_run() {
+    let host = |scope| Target::Host {
+        host: "pkg.example".to_owned(),
+        port: 443,
+        scope,
+    };
+    let request = |rule: &str, class, targets| {
+        let action = ProposedAction {
+            operation_id: OperationId(Digest::of(b"operation")),
+            tool: "Shell",
+            input: "{}",
+            class,
+            risk: None,
+        };
+        let request = ApprovalRequest::new(action, rule, None).with_targets(class, targets);
+        request
+            .options
+            .into_iter()
+            .map(|option| option.id)
+            .collect::<Vec<_>>()
+    };
+    let plain = EffectClass::Plain;
+    let with_hosts = ["approve", "approve_hosts", "deny"];
+    assert_eq!(
+        request(FOREIGN_TARGET, plain, vec![host(HostScope::Allowed)]),
+        with_hosts
+    );
+    for other in [
+        request(FOREIGN_TARGET, plain, vec![host(HostScope::Unlisted)]),
+        request(FOREIGN_TARGET, plain, Vec::new()),
+        request(
+            FOREIGN_TARGET,
+            EffectClass::Idempotent,
+            vec![host(HostScope::Allowed)],
+        ),
+        request("ask_tool", plain, vec![host(HostScope::Allowed)]),
+    ] {
+        assert_eq!(other, ["approve", "deny"]);
+    }
+    for opens_hosts in [false, true] {
+        let mut played = PlayedRun::begun(9);
+        played.ask(&asks_for(&[asking("Shell", 0)]));
+        answer(
+            &mut played,
+            ApprovalOutcome::Approved {
+                until: Millis(100),
+                opens_hosts,
+            },
+        );
+        assert_eq!(played.turn.has_open_hosts, opens_hosts);
+    }
 }
 
 #[test]
@@ -295,11 +353,13 @@ fn restricted(played: &PlayedRun, call_id: &str, effect: PolicyEffect) -> InputR
     let action = actions.iter().find(|action| action.call_id == call_id);
     InputReads {
         restricted: vec![Restriction {
+            evidence: None,
             stop: None,
             risk: None,
             diff: None,
             targets: Vec::new(),
             constraint: None,
+            guardrails: Vec::new(),
             operation_id: action.expect("an action").operation_id,
             preview: "{}".to_owned(),
             verdict: PolicyVerdict {

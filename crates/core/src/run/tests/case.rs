@@ -440,6 +440,8 @@ fn the_largest_plan_is_a_small_state() {
         policy_version,
     };
     let read = CallReads {
+        evidence: None,
+        linked_site: None,
         stop: None,
         risk: None,
         class: EffectClass::Idempotent,
@@ -450,6 +452,7 @@ fn the_largest_plan_is_a_small_state() {
         diff: None,
         targets: Vec::new(),
         constraint: None,
+        guardrails: Vec::new(),
     };
     let reads = InputReads {
         calls: vec![read; CALLS_PER_REPLY_MAX],

@@ -16,8 +16,10 @@ use crate::step::{Action, ActionStatus, EffectClass, PendingApproval, StepResult
 use crate::time::Millis;
 use crate::tool::WakeReason;
 
-const UNPAID: &str = include_str!("../golden/turn_v1_unpaid.json");
-const OUTSIDE: &str = include_str!("../golden/turn_v1_outside.json");
+const UNPAID: &str = include_str!("../golden/turn_v2_unpaid.json");
+const UNTRUSTED: &str = include_str!("../golden/turn_v2_untrusted.json");
+const DELAYED: &str = include_str!("../golden/turn_v2_delayed.json");
+const OVER_LIMIT: &str = include_str!("../golden/turn_v2_over_limit.json");
 
 /// States of one version, one per phase and action status.
 struct Golden {
@@ -35,17 +37,17 @@ struct Golden {
 }
 
 const STORED: Golden = Golden {
-    not_begun: include_str!("../golden/turn_v1_not_begun.json"),
-    modelling: include_str!("../golden/turn_v1_modelling.json"),
-    parked: include_str!("../golden/turn_v1_parked.json"),
-    permitted: include_str!("../golden/turn_v1_permitted.json"),
-    asked: include_str!("../golden/turn_v1_asked.json"),
-    intended: include_str!("../golden/turn_v1_intended.json"),
-    started: include_str!("../golden/turn_v1_started.json"),
-    completed: include_str!("../golden/turn_v1_completed.json"),
-    failed: include_str!("../golden/turn_v1_failed.json"),
-    out_of_rounds: include_str!("../golden/turn_v1_out_of_rounds.json"),
-    cancelled: include_str!("../golden/turn_v1_cancelled.json"),
+    not_begun: include_str!("../golden/turn_v2_not_begun.json"),
+    modelling: include_str!("../golden/turn_v2_modelling.json"),
+    parked: include_str!("../golden/turn_v2_parked.json"),
+    permitted: include_str!("../golden/turn_v2_permitted.json"),
+    asked: include_str!("../golden/turn_v2_asked.json"),
+    intended: include_str!("../golden/turn_v2_intended.json"),
+    started: include_str!("../golden/turn_v2_started.json"),
+    completed: include_str!("../golden/turn_v2_completed.json"),
+    failed: include_str!("../golden/turn_v2_failed.json"),
+    out_of_rounds: include_str!("../golden/turn_v2_out_of_rounds.json"),
+    cancelled: include_str!("../golden/turn_v2_cancelled.json"),
 };
 
 impl Golden {
@@ -80,29 +82,35 @@ fn is_read_and_written_as_it_was(text: &str) {
 fn stored_states_are_read_and_written_unchanged() {
     const {
         assert!(
-            MACHINE_VERSION == 1 && MACHINE_VERSION_OLDEST == 1,
+            MACHINE_VERSION == 2 && MACHINE_VERSION_OLDEST == 2,
             "a new version needs golden states of its own"
         )
     };
-    let all = [&STORED.all()[..], &[UNPAID, OUTSIDE]].concat();
+    let all = [&STORED.all()[..], &[UNPAID, UNTRUSTED, DELAYED, OVER_LIMIT]].concat();
     all.into_iter().for_each(is_read_and_written_as_it_was);
 }
 
 #[test]
 fn the_stored_states_cover_every_feature_of_a_state() {
-    let all = [&STORED.all()[..], &[UNPAID, OUTSIDE]].concat();
+    let all = [&STORED.all()[..], &[UNPAID, UNTRUSTED, DELAYED, OVER_LIMIT]].concat();
     let turns = all.into_iter().map(decode);
     let shown: BTreeSet<&str> = turns.flat_map(|turn| shown(&turn)).collect();
     assert_eq!(shown, BTreeSet::from(EVERYTHING));
 }
 
-const EVERYTHING: [&str; 34] = [
+const EVERYTHING: [&str; 41] = [
+    "tool_rates",
+    "delayed_tool",
     "answer_repairs",
     "fallbacks",
     "candidate",
     "deny_tools",
     "ask_tools",
-    "outside",
+    "sources",
+    "has_acted_untrusted",
+    "linked_reads",
+    "open_hosts",
+    "action.sources",
     "wake_reason",
     "read_only",
     "cost",
@@ -110,6 +118,7 @@ const EVERYTHING: [&str; 34] = [
     "missed",
     "missed.exceeded",
     "delay_ms",
+    "acting.exceeded",
     "doubted",
     "question",
     "question.until",
@@ -144,7 +153,11 @@ fn shown(turn: &RunMachine) -> BTreeSet<&'static str> {
         max_rounds: _,
         deny_tools,
         ask_tools,
-        has_external_cause,
+        sources,
+        has_acted_untrusted,
+        has_open_hosts,
+        linked_reads,
+        tool_rates,
         wake_reason,
         is_read_only,
         workspace: _,
@@ -161,13 +174,23 @@ fn shown(turn: &RunMachine) -> BTreeSet<&'static str> {
         ("candidate", *candidate > 0),
         ("deny_tools", !deny_tools.is_empty()),
         ("ask_tools", !ask_tools.is_empty()),
-        ("outside", *has_external_cause),
+        ("sources", !sources.is_empty()),
+        ("has_acted_untrusted", *has_acted_untrusted),
+        ("linked_reads", !linked_reads.is_empty()),
+        ("tool_rates", !tool_rates.is_empty()),
+        ("open_hosts", *has_open_hosts),
         ("wake_reason", *wake_reason != WakeReason::UserInitiated),
         ("read_only", *is_read_only),
         ("cost", cost.0 > 0),
         ("unpaid", unpaid.is_some()),
         ("answer_repairs", *answer_repairs > 0),
     ]);
+    shown.extend(shown_of_phase(phase));
+    shown
+}
+
+fn shown_of_phase(phase: &RunPhase) -> BTreeSet<&'static str> {
+    let mut shown = BTreeSet::new();
     match phase {
         RunPhase::Modelling {
             attempt,
@@ -182,17 +205,21 @@ fn shown(turn: &RunMachine) -> BTreeSet<&'static str> {
                 missed.iter().any(|model| model.exceeded.is_some()),
             ),
         ])),
-        RunPhase::Parked {
-            attempt: _,
-            missed,
-            exceeded: _,
-        } => shown.extend(only(&[("parked", true), ("missed", !missed.is_empty())])),
+        RunPhase::Parked { missed, .. } => {
+            shown.extend(only(&[("parked", true), ("missed", !missed.is_empty())]))
+        }
         RunPhase::Acting {
             reply: _,
             actions,
             delay_ms,
+            delayed_tool,
+            exceeded,
         } => {
-            shown.extend(only(&[("delay_ms", *delay_ms > 0)]));
+            shown.extend(only(&[
+                ("delay_ms", *delay_ms > 0),
+                ("delayed_tool", delayed_tool.is_some()),
+            ]));
+            shown.extend(exceeded.map(|_| "acting.exceeded"));
             shown.extend(actions.iter().flat_map(shown_of_action));
         }
         RunPhase::Ended { outcome, reply: _ } => {
@@ -214,6 +241,7 @@ fn shown_of_action(action: &Action) -> BTreeSet<&'static str> {
         question,
         retry,
         failures,
+        sources,
     } = action;
     let until = question.as_ref().and_then(|question| {
         let PendingApproval {
@@ -239,6 +267,7 @@ fn shown_of_action(action: &Action) -> BTreeSet<&'static str> {
         ("question.until", until.is_some()),
         ("retry", retry.is_some()),
         ("failures", *failures > 0),
+        ("action.sources", !sources.is_empty()),
     ])
 }
 
@@ -274,6 +303,7 @@ fn settle(text: &str) -> RunMachine {
         .iter()
         .filter(|action| matches!(action.fate, ActionStatus::Intended | ActionStatus::Started(_)));
     let results = under_way.map(|action| StepResult {
+        sources: crate::provenance::Sources::none(),
         operation_id: action.operation_id,
         status: StepStatus::Ok,
         content: BlobHash(Digest::of(b"result")),
@@ -283,6 +313,8 @@ fn settle(text: &str) -> RunMachine {
         code: None,
         error: None,
         refused: Vec::new(),
+        changed: Vec::new(),
+        written_bytes: None,
         again: None,
     });
     let results = results.collect();
@@ -304,9 +336,17 @@ fn a_stored_run_continues_from_its_stored_state() {
     let until = Millis(1_771_344_000_000);
     assert!(decode(STORED.permitted).expired_approval(until).is_some());
     let begun = take(STORED.permitted, RunInput::Settled { results: vec![] });
+    assert_eq!(
+        pending(&take(OVER_LIMIT, RunInput::Resumed)),
+        pending(&begun),
+        "the limit was raised"
+    );
     assert_eq!(pending(&begun), [("c1_1".to_owned(), EffectClass::Plain)]);
     let decision_id = decode(STORED.asked).waits_on().expect("it waits for an answer");
-    let ruling = ApprovalOutcome::Approved { until };
+    let ruling = ApprovalOutcome::Approved {
+        until,
+        opens_hosts: false,
+    };
     let answered = take(STORED.asked, RunInput::Decided { decision_id, ruling });
     assert_eq!(pending(&answered), [("c1_1".to_owned(), EffectClass::Plain)]);
     assert_eq!(decode(STORED.intended).phase.delay_ms(), 200);

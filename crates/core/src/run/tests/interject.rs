@@ -10,6 +10,7 @@ use crate::step::StepStatus;
 
 fn said(words: &str) -> Interjection {
     Interjection {
+        sources: crate::provenance::Sources::none(),
         run_key: RunKey(Digest::of(words.as_bytes())),
         body: BlobHash(Digest::of(words.as_bytes())),
     }

@@ -93,7 +93,10 @@ fn a_use_taken_during_an_approval_is_missing_afterwards() {
             daily("Task", 1, 0),
         );
         let decision_id = played.turn.waits_on().expect("a question");
-        let ruling = ApprovalOutcome::Approved { until: Millis(100) };
+        let ruling = ApprovalOutcome::Approved {
+            until: Millis(100),
+            opens_hosts: false,
+        };
         let reads = InputReads {
             quotas: daily("Task", 1, used),
             ..InputReads::default()

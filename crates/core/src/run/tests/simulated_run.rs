@@ -1,18 +1,18 @@
-//! A simulated environment of the run machine: models, tools, people, and a driver with a store that keeps
-//! what the real ones keep. Properties must hold for every generated run.
+//! A simulated environment of the run machine: models, tools, people and a store. Properties hold for every run.
 
 use std::collections::BTreeMap;
 
 use serde_json::json;
 
 use crate::blob::{Blob, BlobHash};
-use crate::budget::{BudgetExceeded, CapScope, MicroUsd, UtcDay};
+use crate::budget::{BudgetExceeded, BudgetScope, MicroUsd, SpendTotal, UtcDay};
 use crate::conversation::{Block, ToolCall, Usage};
 use crate::decision::ApprovalOutcome;
 use crate::failure::{FailureArtifact, FailureCategory, ModelFailure, ModelFailureKind};
 use crate::id::PolicyVersion;
 use crate::key::{ActionBase, DecisionId, Digest, OperationId, RunKey};
 use crate::policy;
+use crate::provenance::Sources;
 use crate::run::{
     AttemptCost, DecisionWrite, Effect, EntryWrite, InputReads, RunInput, RunMachine, RunPhase, StepWrite,
     Transition, reply,
@@ -121,15 +121,11 @@ pub(super) fn body() -> BlobHash {
 }
 
 pub(super) fn exceeded() -> BudgetExceeded {
-    let (cap, spent, needed) = (MicroUsd(5), MicroUsd(4), MicroUsd(2));
-    BudgetExceeded {
-        scope: CapScope::All,
-        cap,
-        spent,
+    let spent = SpendTotal {
+        settled: MicroUsd(4),
         reserved: MicroUsd(0),
-        needed,
-        day: UtcDay(1),
-    }
+    };
+    BudgetExceeded::of_cap(BudgetScope::All, MicroUsd(5), spent, MicroUsd(2)).on(UtcDay(1))
 }
 
 /// A call that passes every check.
@@ -298,10 +294,8 @@ impl PlayedRun {
         let blocks: Vec<Block> = std::iter::once(words).chain(blocks).collect();
         let (reply, blob) = reply::read(&blocks, usage, &json!({})).expect("a good reply");
         self.keep(&blob);
-        let reads = calls
-            .iter()
-            .zip(&reply.calls)
-            .map(|(call, named)| self.read(call, &named.parts.base()));
+        let reads = calls.iter().zip(&reply.calls);
+        let reads = reads.map(|(call, named)| self.read(call, &named.parts.base()));
         let reads = InputReads {
             calls: reads.collect(),
             ..InputReads::default()
@@ -317,18 +311,20 @@ impl PlayedRun {
             unknown,
             newest_unknown: unknown.then_some(OperationId(base.0)),
         };
-        let fault = || ToolError::new("invalid_arguments", "no", "other ones");
+        let effect = match call.check {
+            Check::Denied => policy::PolicyEffect::Deny,
+            Check::Asks => policy::PolicyEffect::Ask,
+            Check::Passes | Check::Faulty => policy::PolicyEffect::Permit,
+        };
         CallReads {
+            evidence: None,
+            linked_site: None,
             stop: None,
             risk: None,
             class: TOOLS[call.tool].1,
-            fault: (call.check == Check::Faulty).then(fault),
+            fault: (call.check == Check::Faulty).then(|| ToolError::new("invalid_arguments", "no", "")),
             verdict: policy::PolicyVerdict {
-                effect: match call.check {
-                    Check::Denied => policy::PolicyEffect::Deny,
-                    Check::Asks => policy::PolicyEffect::Ask,
-                    Check::Passes | Check::Faulty => policy::PolicyEffect::Permit,
-                },
+                effect,
                 rule: "rule".into(),
                 policy_version: PolicyVersion::new("p1"),
             },
@@ -337,6 +333,7 @@ impl PlayedRun {
             diff: None,
             targets: Vec::new(),
             constraint: None,
+            guardrails: Vec::new(),
         }
     }
 
@@ -374,17 +371,19 @@ impl PlayedRun {
         };
         let blob = result_blob(call_id, status != StepStatus::Ok, "done".into()).expect("canonical");
         self.keep(&blob);
-        let (operation_id, content) = (*operation_id, blob.hash());
         StepResult {
-            operation_id,
+            sources: Sources::none(),
+            operation_id: *operation_id,
             status,
-            content,
+            content: blob.hash(),
             duration_ms: 7,
             exit_status: None,
             sandbox: Some("none".into()),
             code: None,
             error: None,
             refused: Vec::new(),
+            changed: Vec::new(),
+            written_bytes: None,
             again: None,
         }
     }
@@ -396,9 +395,7 @@ impl PlayedRun {
             .clone()
             .apply(&reads, input.clone())
             .expect("an input that fits");
-        for write in &moved.steps {
-            self.write(write);
-        }
+        moved.steps.iter().for_each(|write| self.write(write));
         moved.blobs.iter().for_each(|blob| self.keep(blob));
         self.entries.extend(moved.entries.iter().cloned());
         self.turn = moved.turn.clone();

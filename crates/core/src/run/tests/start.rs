@@ -9,12 +9,14 @@ use crate::run::{Effect, EntryWrite, InputReads, RunInput, RunMachine};
 fn a_run_with_a_history_begins_with_exactly_that_conversation() {
     let turn = RunMachine::new(run_key(), "scripted:x".into(), 9);
     let entry = |role, text: &[u8]| EntryWrite {
+        sources: crate::provenance::Sources::none(),
         role,
         content: Blob::new(text.to_vec()).hash(),
     };
     let body = body();
     let history = vec![
         EntryWrite {
+            sources: crate::provenance::Sources::none(),
             role: Role::User,
             content: body,
         },
@@ -22,6 +24,8 @@ fn a_run_with_a_history_begins_with_exactly_that_conversation() {
         entry(Role::Tool, b"its result"),
     ];
     let input = RunInput::Admitted {
+        is_instruction: true,
+        sources: crate::provenance::Sources::none(),
         body,
         history: history.clone(),
     };

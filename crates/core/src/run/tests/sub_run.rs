@@ -11,7 +11,7 @@ use crate::run::{
 use crate::step::{ActionStatus, ChildRun, EffectClass, StepStatus};
 use crate::sub_run::{START_RUN, STARTS_PER_ROUND_MAX};
 
-const WAITING: &str = include_str!("../golden/turn_v1_started.json");
+const WAITING: &str = include_str!("../golden/turn_v2_started.json");
 
 /// A run that has started one sub-run per call of its reply.
 fn waiting(calls: &[AskedDecision]) -> PlayedRun {

@@ -109,7 +109,7 @@ fn an_open_run_continues_exactly_when_the_reference_allows_it() {
                 is_cancel_requested: bits & 1 > 0,
                 is_braked: bits & 2 > 0,
                 is_other_under_way: bits & 4 > 0,
-                room: MicroUsd(0),
+                room: 0,
             };
             let is_due = due.is_none_or(|(due, since)| {
                 due <= NOW.0
@@ -124,7 +124,7 @@ fn an_open_run_continues_exactly_when_the_reference_allows_it() {
 
 #[test]
 fn a_parked_run_continues_exactly_when_the_reference_allows_it() {
-    let needed = MicroUsd(100);
+    let needed = 100;
     for (until, since) in times()
         .into_iter()
         .flat_map(|one| times().into_iter().map(move |other| (one, other)))
@@ -133,13 +133,17 @@ fn a_parked_run_continues_exactly_when_the_reference_allows_it() {
             .into_iter()
             .flat_map(|room| (0..8_u8).map(move |bits| (room, bits)))
         {
-            let wait = Wait::Budget { until, needed };
+            let wait = Wait::Budget {
+                until: Some(until),
+                needed,
+                limit: None,
+            };
             let facts = RunFacts {
                 suspension: Some(Suspension { wait, since }),
                 is_cancel_requested: bits & 1 > 0,
                 is_braked: bits & 2 > 0,
                 is_other_under_way: bits & 4 > 0,
-                room: MicroUsd(room),
+                room,
             };
             let is_due = room >= 100 || until <= NOW || set_back(since);
             let twin = is_due && (!facts.is_braked || facts.is_cancel_requested);
@@ -197,8 +201,9 @@ fn any_run() -> impl Strategy<Value = RunFacts> {
         .into_iter()
         .map(|(wait, _)| wait)
         .chain([-1, 1, 90_000].map(|ms| Wait::Budget {
-            until: Millis(NOW.0 + ms),
-            needed: MicroUsd(100),
+            until: Some(Millis(NOW.0 + ms)),
+            needed: 100,
+            limit: None,
         }))
         .collect();
     let suspension = (prop::sample::select(waits), any_time());
@@ -209,7 +214,7 @@ fn any_run() -> impl Strategy<Value = RunFacts> {
         is_cancel_requested: cancel,
         is_braked: braked,
         is_other_under_way: other,
-        room: MicroUsd(room),
+        room,
     })
 }
 
@@ -222,7 +227,7 @@ proptest! {
             let released = RunFacts { is_braked: false, ..facts };
             let ending = RunFacts { is_cancel_requested: true, ..facts };
             let alone = RunFacts { is_other_under_way: false, ..facts };
-            let richer = RunFacts { room: MicroUsd(facts.room.0 + 1), ..facts };
+            let richer = RunFacts { room: facts.room + 1, ..facts };
             let resumed = RunFacts { suspension: None, ..facts };
             prop_assert!(begins(&released) && begins(&ending) && begins(&alone) && begins(&resumed));
             prop_assert!(begins(&richer));

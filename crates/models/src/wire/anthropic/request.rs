@@ -10,6 +10,7 @@ use wakeful_core::prompt::{ModelRequest, PromptBlock, Stability};
 use crate::thinking::ThinkingRequest;
 use crate::wire::answer_schema::{OutputFormat, enforced_by};
 use crate::wire::attachment::{AttachmentForm, carried, misplaced};
+use crate::wire::web_search::{functions, uses_max};
 use crate::wire::{
     Lowering, ProviderPromptCapability, SentBlock, Speaker, arguments_schema, as_object, plain_name, turns,
 };
@@ -22,6 +23,9 @@ const USER: &str = "user";
 
 /// The context edit with which the provider removes old tool results from the model's input.
 const CLEAR_TOOL_USES: &str = "clear_tool_uses_20250919";
+
+/// The version of the provider's search that needs no other tool of the provider.
+const WEB_SEARCH: &str = "web_search_20250305";
 
 #[derive(Debug, Serialize)]
 pub(in crate::wire) struct RequestBody<'a> {
@@ -68,10 +72,19 @@ impl OutputConfig {
 }
 
 #[derive(Debug, Serialize)]
-struct Tool<'a> {
-    name: &'a str,
-    description: &'a str,
-    input_schema: Cow<'a, Value>,
+#[serde(untagged)]
+enum Tool<'a> {
+    Function {
+        name: &'a str,
+        description: &'a str,
+        input_schema: Cow<'a, Value>,
+    },
+    /// The provider's own search.
+    WebSearch {
+        r#type: &'static str,
+        name: &'static str,
+        max_uses: u32,
+    },
 }
 
 #[derive(Debug, Serialize)]
@@ -96,6 +109,8 @@ enum Content<'a> {
     Plain(CacheableBlock<'a>),
     /// A thought, exactly as it was received. It cannot have a cache mark.
     Thought(&'a Value),
+    /// A part of a search, exactly as it was received.
+    Search(&'a Value),
 }
 
 /// A block that can end a cached prefix.
@@ -158,6 +173,21 @@ enum Source<'a> {
     Text { media_type: &'static str, data: String },
 }
 
+/// The functions, and the provider's search if it is offered.
+fn tools<'a>(lowering: &Lowering<'_>, request: &'a ModelRequest) -> Vec<Tool<'a>> {
+    let functions = functions(request).map(|tool| Tool::Function {
+        name: &tool.name,
+        description: &tool.description,
+        input_schema: arguments_schema(lowering, tool),
+    });
+    let search = uses_max(lowering, request).map(|max_uses| Tool::WebSearch {
+        r#type: WEB_SEARCH,
+        name: "web_search",
+        max_uses,
+    });
+    functions.chain(search).collect()
+}
+
 /// The format of the answer, if the provider enforces a schema.
 fn output_format(lowering: &Lowering<'_>, request: &ModelRequest) -> Option<OutputFormat> {
     let schema = enforced_by(lowering, request)?;
@@ -169,11 +199,6 @@ fn output_format(lowering: &Lowering<'_>, request: &ModelRequest) -> Option<Outp
 impl<'a> RequestBody<'a> {
     pub(in crate::wire) fn new(lowering: &Lowering<'a>, request: &'a ModelRequest) -> Self {
         let may = |capability| lowering.may(capability);
-        let tools = request.tools.iter().map(|tool| Tool {
-            name: &tool.name,
-            description: &tool.description,
-            input_schema: arguments_schema(lowering, tool),
-        });
         let turns = turns(lowering, &request.entries).into_iter();
         let messages = turns.map(|(side, blocks)| Message {
             role: match side {
@@ -197,7 +222,7 @@ impl<'a> RequestBody<'a> {
             thinking,
             output_config: OutputConfig::new(effort, output_format(lowering, request)),
             system: Vec::new(),
-            tools: tools.collect(),
+            tools: tools(lowering, request),
             context_management: may(ProviderPromptCapability::ContextManagement).then_some(
                 ContextManagement {
                     edits: [Edit {
@@ -258,7 +283,7 @@ impl<'a> RequestBody<'a> {
             .flat_map(|message| message.content.iter_mut().rev());
         let mut markable = newest.filter_map(|content| match content {
             Content::Plain(block) => Some(block),
-            Content::Thought(_) => None,
+            Content::Thought(_) | Content::Search(_) => None,
         });
         if let Some(block) = markable.next() {
             block.cache_control = Some(CacheControl::Ephemeral);
@@ -269,7 +294,7 @@ impl<'a> RequestBody<'a> {
 fn is_result(content: &Content<'_>) -> bool {
     match content {
         Content::Plain(block) => matches!(block.kind, Kind::ToolResult { .. }),
-        Content::Thought(_) => false,
+        Content::Thought(_) | Content::Search(_) => false,
     }
 }
 
@@ -289,6 +314,7 @@ fn breakpoints(blocks: &[&PromptBlock]) -> Vec<usize> {
 fn content<'a>(lowering: &Lowering<'_>, side: Speaker, sent: SentBlock<'a>) -> Content<'a> {
     let kind = match sent.block {
         Block::Thinking { opaque, .. } => return Content::Thought(opaque),
+        Block::WebSearch(search) => return Content::Search(&search.opaque),
         Block::Text { text } => Kind::Text { text },
         Block::Attachment(attachment) => attached(lowering, side, attachment),
         Block::ToolUse(call) => Kind::ToolUse {

@@ -3,15 +3,20 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use wakeful_core::conversation::{Block, Usage};
 use wakeful_ports::model::{DeltaSink, ModelResponse};
 
 use crate::provider::Provider;
+use crate::wire::web_search::{join_texts, search};
 use crate::wire::{
     BLOCKS_MAX, DecodedResponse, Decoder, ProviderErrorBody, ResponseError, StreamState, arguments, count,
     read, send_text, thought, too_many_blocks, tool_use, usage, words,
 };
+
+/// The types of the blocks of a search.
+const QUERY: &str = "server_tool_use";
+const RESULT: &str = "web_search_tool_result";
 
 #[derive(Debug, Deserialize)]
 struct ResponseBody {
@@ -40,8 +45,30 @@ enum ContentBlock {
     RedactedThinking {
         data: String,
     },
+    /// The query of a search, which the provider performs.
+    ServerToolUse {
+        #[serde(flatten)]
+        fields: Map<String, Value>,
+    },
+    /// What a search found. The contents of the pages are encrypted.
+    WebSearchToolResult {
+        #[serde(flatten)]
+        fields: Map<String, Value>,
+    },
     #[serde(other)]
     Other,
+}
+
+/// The block of a query or of its result.
+fn searched(kind: &str, mut fields: Map<String, Value>) -> Block {
+    let query = fields.get("input").and_then(|input| input.get("query"));
+    let query = query.and_then(Value::as_str).unwrap_or_default().to_owned();
+    let found = fields.get("content").and_then(Value::as_array);
+    let found = found.into_iter().flatten();
+    let sources = found.filter_map(|page| page.get("url")?.as_str().map(str::to_owned));
+    let sources = sources.collect();
+    fields.insert("type".to_owned(), kind.into());
+    search(&query, sources, Value::Object(fields))
 }
 
 /// Counts are cumulative: a later event repeats or raises the counts of an earlier one.
@@ -52,6 +79,7 @@ struct UsageBody {
     read: u64,
     output: u64,
     reasoning: u64,
+    searches: u64,
 }
 
 impl UsageBody {
@@ -62,6 +90,7 @@ impl UsageBody {
         raise(&mut self.read, "/cache_read_input_tokens");
         raise(&mut self.output, "/output_tokens");
         raise(&mut self.reasoning, "/output_tokens_details/thinking_tokens");
+        raise(&mut self.searches, "/server_tool_use/web_search_requests");
     }
 
     /// The input tokens include those that the provider read from its cache or wrote to it.
@@ -73,6 +102,7 @@ impl UsageBody {
             cached_read_tokens: self.read,
             cached_write_tokens: self.written,
             reasoning_tokens: self.reasoning,
+            web_searches: self.searches,
         })
     }
 }
@@ -87,12 +117,14 @@ pub(in crate::wire) fn whole(text: &str) -> Result<DecodedResponse, ResponseErro
             signed(thinking.unwrap_or_default(), &signature.unwrap_or_default())
         }
         ContentBlock::RedactedThinking { data } => Some(redacted(&data)),
+        ContentBlock::ServerToolUse { fields } => Some(searched(QUERY, fields)),
+        ContentBlock::WebSearchToolResult { fields } => Some(searched(RESULT, fields)),
         ContentBlock::Other => None,
     });
     let mut counted = UsageBody::default();
     counted.raise(&whole.usage);
     Ok(ModelResponse {
-        blocks: blocks.collect(),
+        blocks: join_texts(blocks.collect()),
         usage: counted.usage(),
     }
     .into())
@@ -116,6 +148,11 @@ fn stopped(reason: Option<&str>) -> Result<(), ResponseError> {
     match reason {
         Some("max_tokens") => Err(ResponseError::OutputLimit),
         Some("refusal") => Err(ResponseError::Withheld("refusal".to_owned())),
+        // Its own search may take several turns of the provider; the limit of searches is below the one at
+        // which it pauses.
+        Some("pause_turn") => Err(ResponseError::invalid(
+            "the provider paused before the end of the reply",
+        )),
         Some("model_context_window_exceeded") => {
             Err(ResponseError::Reported(ProviderErrorBody::of(&json!({
                 "code": "context_length_exceeded",
@@ -203,6 +240,11 @@ enum Part {
         ended: bool,
     },
     Redacted(String),
+    Search {
+        kind: &'static str,
+        fields: Map<String, Value>,
+        json: String,
+    },
     Other,
 }
 
@@ -254,10 +296,20 @@ impl Decoder for StreamDecoder {
                 ended,
             } => signed(thinking, &signature).filter(|_| ended),
             Part::Redacted(data) => Some(redacted(&data)),
+            Part::Search {
+                kind,
+                mut fields,
+                json,
+            } => {
+                if !json.is_empty() {
+                    fields.insert("input".to_owned(), arguments(&json));
+                }
+                Some(searched(kind, fields))
+            }
             Part::Other => None,
         });
         Ok(ModelResponse {
-            blocks: blocks.collect(),
+            blocks: join_texts(blocks.collect()),
             usage: self.usage.usage(),
         }
         .into())
@@ -291,6 +343,16 @@ impl StreamDecoder {
                 ended: false,
             },
             ContentBlock::RedactedThinking { data } => Part::Redacted(data),
+            ContentBlock::ServerToolUse { fields } => Part::Search {
+                kind: QUERY,
+                fields,
+                json: String::new(),
+            },
+            ContentBlock::WebSearchToolResult { fields } => Part::Search {
+                kind: RESULT,
+                fields,
+                json: String::new(),
+            },
             ContentBlock::Other => Part::Other,
         };
         match self.parts.insert(index, part) {
@@ -306,7 +368,10 @@ impl StreamDecoder {
                 text.push_str(&more);
                 Ok(())
             }
-            (Some(Part::Tool { json, .. }), Delta::InputJson { partial_json }) => {
+            (
+                Some(Part::Tool { json, .. } | Part::Search { json, .. }),
+                Delta::InputJson { partial_json },
+            ) => {
                 json.push_str(&partial_json);
                 Ok(())
             }

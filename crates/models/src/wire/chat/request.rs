@@ -10,6 +10,7 @@ use wakeful_core::schema::SchemaMode;
 
 use crate::wire::answer_schema::{ResponseFormat, enforced_by};
 use crate::wire::attachment::{AttachmentForm, carried, data_url, misplaced, quoted};
+use crate::wire::web_search::functions;
 use crate::wire::{
     Lowering, ProviderPromptCapability, arguments_schema, as_object, plain_name, sent, system,
 };
@@ -123,7 +124,7 @@ impl<'a> RequestBody<'a> {
             SchemaMode::Strict => Some(true),
             SchemaMode::Relaxed => lowering.own_server.then_some(false),
         };
-        let tools = request.tools.iter().map(|tool| Tool::Function {
+        let tools = functions(request).map(|tool| Tool::Function {
             function: Function {
                 name: &tool.name,
                 description: &tool.description,
@@ -187,7 +188,7 @@ fn messages<'a>(
         match sent.block {
             Block::Text { text } => parts.push(Part::Text { text: text.clone() }),
             // Servers that return thoughts do not accept them in requests.
-            Block::Thinking { .. } => {}
+            Block::Thinking { .. } | Block::WebSearch(_) => {}
             Block::Attachment(attachment) => parts.push(attached(lowering, entry.role, attachment)),
             Block::ToolUse(call) => tool_calls.push(Call {
                 id: plain_name(&call.call_id),
@@ -207,7 +208,10 @@ fn messages<'a>(
                 images.extend(sent.images.iter().filter_map(|block| match block {
                     Block::Text { text } => Some(Part::Text { text: text.clone() }),
                     Block::Attachment(image) => Some(attached(lowering, Role::Tool, image)),
-                    Block::ToolUse(_) | Block::Thinking { .. } | Block::ToolResult { .. } => None,
+                    Block::ToolUse(_)
+                    | Block::Thinking { .. }
+                    | Block::WebSearch(_)
+                    | Block::ToolResult { .. } => None,
                 }));
                 messages.push(Message::Tool {
                     tool_call_id,

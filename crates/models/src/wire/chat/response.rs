@@ -207,6 +207,7 @@ impl Decoder for StreamDecoder {
                 cached_read_tokens: count(counts, "/prompt_tokens_details/cached_tokens"),
                 cached_write_tokens: count(counts, "/prompt_tokens_details/cache_write_tokens"),
                 reasoning_tokens: count(counts, "/completion_tokens_details/reasoning_tokens"),
+                web_searches: 0,
             }),
         }
         .into())

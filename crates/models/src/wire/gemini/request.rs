@@ -11,6 +11,7 @@ use wakeful_core::prompt::ModelRequest;
 use crate::thinking::ThinkingRequest;
 use crate::wire::answer_schema::enforced_by;
 use crate::wire::attachment::{AttachmentForm, carried, misplaced};
+use crate::wire::web_search::{functions, uses_max};
 use crate::wire::{Lowering, SentBlock, Speaker, arguments_schema, as_object, plain_name, turns};
 
 /// Replaces the signature of a call that another provider's model made. The provider documents this value;
@@ -27,6 +28,8 @@ pub(in crate::wire) struct RequestBody<'a> {
     system_instruction: Option<Content<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tools: Option<[Tools<'a>; 1]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_config: Option<ToolConfig>,
     #[serde(skip_serializing_if = "Option::is_none")]
     generation_config: Option<GenerationConfig>,
     contents: Vec<Content<'a>>,
@@ -76,7 +79,21 @@ impl GenerationConfig {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Tools<'a> {
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     function_declarations: Vec<Declaration<'a>>,
+    /// The provider's own search. The format has no limit of its uses.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    google_search: Option<GoogleSearch>,
+}
+
+#[derive(Debug, Serialize)]
+struct GoogleSearch {}
+
+/// Returns the parts of searches, which the provider requires beside function calls.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ToolConfig {
+    include_server_side_tool_invocations: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -124,6 +141,9 @@ enum Kind<'a> {
         name: String,
         response: Value,
     },
+    /// A part of a search, exactly as it was received.
+    #[serde(untagged)]
+    Search(&'a Value),
 }
 
 impl<'a> From<Kind<'a>> for Part<'a> {
@@ -142,12 +162,13 @@ impl<'a> RequestBody<'a> {
             .iter()
             .filter(|block| !block.text.trim().is_empty());
         let system: Vec<Part<'a>> = system.map(|block| Kind::Text(&block.text).into()).collect();
-        let declarations = request.tools.iter().map(|tool| Declaration {
+        let declarations = functions(request).map(|tool| Declaration {
             name: &tool.name,
             description: &tool.description,
             parameters_json_schema: arguments_schema(lowering, tool),
         });
         let declarations: Vec<Declaration<'a>> = declarations.collect();
+        let searches = uses_max(lowering, request).is_some();
         let signs = lowering.model.starts_with(SIGNED_MODELS);
         let mut names = BTreeMap::new();
         let mut contents = Vec::new();
@@ -169,9 +190,13 @@ impl<'a> RequestBody<'a> {
                 role: None,
                 parts: system,
             }),
-            tools: (!declarations.is_empty()).then_some([Tools {
+            tools: (searches || !declarations.is_empty()).then_some([Tools {
                 function_declarations: declarations,
+                google_search: searches.then_some(GoogleSearch {}),
             }]),
+            tool_config: searches.then_some(ToolConfig {
+                include_server_side_tool_invocations: true,
+            }),
             generation_config: GenerationConfig::new(lowering, request),
             contents,
         }
@@ -217,6 +242,11 @@ fn parts<'a>(
                         thought_signature: Some(own),
                     })),
                 }
+                continue;
+            }
+            Block::WebSearch(search) => {
+                // Its signature is part of it.
+                parts.push(Kind::Search(&search.opaque).into());
                 continue;
             }
             Block::Text { text } => Kind::Text(text),

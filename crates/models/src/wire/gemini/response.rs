@@ -6,6 +6,7 @@ use wakeful_core::conversation::{Block, Usage};
 use wakeful_ports::model::{DeltaSink, ModelResponse};
 
 use crate::provider::Provider;
+use crate::wire::web_search::search;
 use crate::wire::{
     BLOCKS_MAX, DecodedResponse, Decoder, ResponseError, StreamState, count, own_call_id, read, send_text,
     thought, too_many_blocks, tool_use, usage,
@@ -40,6 +41,9 @@ struct Candidate {
     #[serde(default)]
     content: ContentBody,
     finish_reason: Option<String>,
+    /// What the reply is based on. It comes with the last part or in several.
+    #[serde(default)]
+    grounding_metadata: Value,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -56,6 +60,9 @@ struct PartBody {
     thought: bool,
     thought_signature: Option<String>,
     function_call: Option<FunctionCallBody>,
+    /// The query of a search, which the provider performs, and its result.
+    tool_call: Option<Value>,
+    tool_response: Option<Value>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -89,6 +96,7 @@ pub(in crate::wire) struct StreamDecoder {
     /// Thoughts that are not followed by a signature yet.
     thoughts: String,
     usage: Value,
+    grounding: Value,
     finish_reason: Option<String>,
 }
 
@@ -99,6 +107,7 @@ impl StreamDecoder {
             blocks: Vec::new(),
             thoughts: String::new(),
             usage: Value::Null,
+            grounding: Value::Null,
             finish_reason: None,
         }
     }
@@ -119,6 +128,9 @@ impl StreamDecoder {
             for part in candidate.content.parts {
                 self.add_part(part, audience)?;
             }
+            if !candidate.grounding_metadata.is_null() {
+                self.grounding = candidate.grounding_metadata;
+            }
             self.finish_reason = candidate.finish_reason.or(self.finish_reason.take());
         }
         Ok(())
@@ -135,6 +147,12 @@ impl StreamDecoder {
         }
         send_text(audience, &more);
         let signature = part.thought_signature.filter(|signature| !signature.is_empty());
+        for (name, invocation) in [("toolCall", part.tool_call), ("toolResponse", part.tool_response)] {
+            if let Some(invocation) = invocation {
+                self.blocks.push(searched(name, invocation, signature));
+                return Ok(());
+            }
+        }
         match part.function_call {
             Some(call) => {
                 self.add_words(more, None);
@@ -167,7 +185,11 @@ impl StreamDecoder {
                 true
             }
             Some(
-                Block::ToolUse(_) | Block::ToolResult { .. } | Block::Thinking { .. } | Block::Attachment(_),
+                Block::ToolUse(_)
+                | Block::ToolResult { .. }
+                | Block::Thinking { .. }
+                | Block::WebSearch(_)
+                | Block::Attachment(_),
             )
             | None => false,
         };
@@ -189,13 +211,52 @@ impl StreamDecoder {
     }
 }
 
+/// The part of a search, exactly as it is sent back.
+fn searched(name: &str, invocation: Value, signature: Option<String>) -> Block {
+    let queries = strings(&invocation, "/args/queries").join("; ");
+    let signature = signature.map(|signature| ("thoughtSignature".to_owned(), signature.into()));
+    let part = [(name.to_owned(), invocation)].into_iter().chain(signature);
+    search(&queries, Vec::new(), Value::Object(part.collect()))
+}
+
+fn strings(value: &Value, pointer: &str) -> Vec<String> {
+    let items = value.pointer(pointer).and_then(Value::as_array);
+    let items = items.into_iter().flatten().filter_map(Value::as_str);
+    items.map(str::to_owned).collect()
+}
+
+impl StreamDecoder {
+    /// Adds the addresses of what was found, and the queries if no part had them. The provider does not
+    /// accept them back. Returns the number of queries.
+    fn add_grounding(&mut self) -> u64 {
+        let queries = strings(&self.grounding, "/webSearchQueries");
+        let chunks = self.grounding.get("groundingChunks").and_then(Value::as_array);
+        let chunks = chunks.into_iter().flatten();
+        let sources: Vec<String> = chunks
+            .filter_map(|chunk| chunk.pointer("/web/uri")?.as_str().map(str::to_owned))
+            .collect();
+        let asked = |block: &&Block| matches!(block, Block::WebSearch(search) if !search.query.is_empty());
+        let asked = self.blocks.iter().filter(asked).count();
+        let count = queries.len().max(asked);
+        if !sources.is_empty() || count > asked {
+            let query = if asked == 0 {
+                queries.join("; ")
+            } else {
+                String::new()
+            };
+            self.blocks.push(search(&query, sources, Value::Null));
+        }
+        u64::try_from(count).unwrap_or(u64::MAX)
+    }
+}
+
 impl Decoder for StreamDecoder {
     fn take(&mut self, data: &str, audience: &dyn DeltaSink) -> Result<StreamState, ResponseError> {
         self.add(read(data)?, audience)?;
         Ok(StreamState::More)
     }
 
-    fn end(self: Box<Self>) -> Result<DecodedResponse, ResponseError> {
+    fn end(mut self: Box<Self>) -> Result<DecodedResponse, ResponseError> {
         match self.finish_reason.as_deref() {
             None => return Err(ResponseError::Truncated),
             Some("MAX_TOKENS") => return Err(ResponseError::OutputLimit),
@@ -210,6 +271,7 @@ impl Decoder for StreamDecoder {
             }
             Some(_) => {}
         }
+        let web_searches = self.add_grounding();
         let counts = &self.usage;
         let thoughts = count(counts, "/thoughtsTokenCount");
         Ok(ModelResponse {
@@ -219,6 +281,7 @@ impl Decoder for StreamDecoder {
                 output_tokens: count(counts, "/candidatesTokenCount").saturating_add(thoughts),
                 cached_read_tokens: count(counts, "/cachedContentTokenCount"),
                 reasoning_tokens: thoughts,
+                web_searches,
                 ..Usage::default()
             }),
         }

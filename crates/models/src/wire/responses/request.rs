@@ -14,6 +14,7 @@ use wakeful_core::prompt::ModelRequest;
 use crate::provider::Provider;
 use crate::wire::answer_schema::{TextOptions, enforced_by};
 use crate::wire::attachment::{AttachmentForm, carried, data_url, misplaced, quoted};
+use crate::wire::web_search::{functions, uses_max};
 use crate::wire::{
     Lowering, ProviderPromptCapability, ProviderThread, SentBlock, arguments_schema, as_object, freeform,
     plain_name, sent, system,
@@ -21,7 +22,10 @@ use crate::wire::{
 use wakeful_core::schema::SchemaMode;
 
 /// Requests thoughts in a form that can be sent back.
-const SEALED_THOUGHTS: &[&str] = &["reasoning.encrypted_content"];
+const SEALED_THOUGHTS: &str = "reasoning.encrypted_content";
+
+/// Requests the addresses of what a search found.
+const SEARCH_SOURCES: &str = "web_search_call.action.sources";
 
 #[derive(Debug, Serialize)]
 pub(in crate::wire) struct RequestBody<'a> {
@@ -32,13 +36,16 @@ pub(in crate::wire) struct RequestBody<'a> {
     tools: Vec<Tool<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_output_tokens: Option<u32>,
+    /// Bounds the calls of the provider's own tools.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_tool_calls: Option<u32>,
     /// Codex requires the field even if it is empty.
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning: Option<Option<Reasoning>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<TextOptions>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    include: Option<&'static [&'static str]>,
+    include: Option<Vec<&'static str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     prompt_cache_key: Option<&'a str>,
     store: bool,
@@ -68,6 +75,8 @@ enum Tool<'a> {
         description: &'a str,
         format: Format<'a>,
     },
+    /// The provider's own search.
+    WebSearch,
 }
 
 /// The grammar of a free-form tool's input.
@@ -105,8 +114,8 @@ impl<'a> Tool<'a> {
 #[serde(untagged)]
 enum Item<'a> {
     Plain(InputItem<'a>),
-    /// A thought, exactly as it was received.
-    Thought(&'a Value),
+    /// A thought or a search, exactly as it was received.
+    Raw(&'a Value),
 }
 
 #[derive(Debug, Serialize)]
@@ -176,7 +185,9 @@ enum Content<'a> {
 impl<'a> RequestBody<'a> {
     pub(in crate::wire) fn new(lowering: &Lowering<'a>, request: &'a ModelRequest) -> Self {
         let provider = lowering.provider;
-        let tools = request.tools.iter().map(|tool| Tool::new(lowering, tool));
+        let tools = functions(request).map(|tool| Tool::new(lowering, tool));
+        let searches_max = uses_max(lowering, request);
+        let search = searches_max.map(|_| Tool::WebSearch);
         let key = request.cache.prompt_cache_key.as_str();
         let key =
             Some(key).filter(|key| !key.is_empty() && lowering.may(ProviderPromptCapability::PromptCacheKey));
@@ -190,9 +201,12 @@ impl<'a> RequestBody<'a> {
         };
         let thinking = lowering.effort().map(|effort| Reasoning { effort });
         let (reasoning, include, max_output_tokens) = match provider {
-            Provider::OpenAiCodex => (Some(thinking), Some(&[][..]), None),
+            Provider::OpenAiCodex => (Some(thinking), Some(Vec::new()), None),
             Provider::Anthropic | Provider::OpenAi | Provider::OpenAiChat | Provider::Gemini => {
-                let include = lowering.asks_for_thoughts().then_some(SEALED_THOUGHTS);
+                let thoughts = lowering.asks_for_thoughts().then_some(SEALED_THOUGHTS);
+                let sources = searches_max.map(|_| SEARCH_SOURCES);
+                let include: Vec<&str> = thoughts.into_iter().chain(sources).collect();
+                let include = Some(include).filter(|include| !include.is_empty());
                 (thinking.map(Some), include, lowering.output_tokens_max)
             }
         };
@@ -202,8 +216,10 @@ impl<'a> RequestBody<'a> {
         Self {
             model: lowering.model,
             instructions: system(request),
-            tools: tools.collect(),
+            tools: tools.chain(search).collect(),
             max_output_tokens,
+            // Codex accepts no limits.
+            max_tool_calls: searches_max.filter(|_| provider != Provider::OpenAiCodex),
             reasoning,
             text: enforced_by(lowering, request).map(TextOptions::from),
             include,
@@ -271,7 +287,13 @@ fn items<'a>(
         let item = match block {
             Block::Thinking { opaque, .. } => {
                 next = opaque.get("next").and_then(Value::as_str);
-                items.extend(opaque.get("item").map(Item::Thought));
+                items.extend(opaque.get("item").map(Item::Raw));
+                continue;
+            }
+            // It has its own id.
+            Block::WebSearch(search) => {
+                next = None;
+                items.push(Item::Raw(&search.opaque));
                 continue;
             }
             Block::Text { text } => words(entry.role, text, next.take()),
@@ -335,7 +357,7 @@ fn output<'a>(lowering: &Lowering<'_>, content: &'a str, images: &[&'a Block]) -
     let images = images.iter().filter_map(|block| match block {
         Block::Text { text } => Some(Content::InputText { text }),
         Block::Attachment(image) => Some(attached(lowering, Role::Tool, image)),
-        Block::ToolUse(_) | Block::Thinking { .. } | Block::ToolResult { .. } => None,
+        Block::ToolUse(_) | Block::Thinking { .. } | Block::WebSearch(_) | Block::ToolResult { .. } => None,
     });
     let text = Content::InputText { text: content };
     Output::Parts(std::iter::once(text).chain(images).collect())

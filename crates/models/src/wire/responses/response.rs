@@ -8,6 +8,7 @@ use wakeful_core::conversation::{Block, Usage};
 use wakeful_ports::model::{DeltaSink, ModelResponse};
 
 use crate::provider::Provider;
+use crate::wire::web_search::search;
 use crate::wire::{
     BLOCKS_MAX, DecodedResponse, Decoder, ProviderErrorBody, ResponseError, StreamState, arguments, count,
     read, send_text, thought, too_many_blocks, tool_use, usage, words,
@@ -51,6 +52,11 @@ enum Item {
         call_id: String,
         name: String,
         input: String,
+    },
+    /// A search that the provider performed, or a page that it opened.
+    WebSearchCall {
+        #[serde(default)]
+        action: Value,
     },
     Reasoning {
         #[serde(default)]
@@ -100,12 +106,15 @@ fn finish(whole: ResponseBody, provider: Provider) -> Result<DecodedResponse, Re
         Some(_) | None => {}
     }
     let counts = &whole.usage;
+    let searches = whole.output.iter().filter(|Output(item)| is_search(item));
     let usage = usage(Usage {
         input_tokens: count(counts, "/input_tokens"),
         output_tokens: count(counts, "/output_tokens"),
         cached_read_tokens: count(counts, "/input_tokens_details/cached_tokens"),
         cached_write_tokens: count(counts, "/input_tokens_details/cache_write_tokens"),
         reasoning_tokens: count(counts, "/output_tokens_details/reasoning_tokens"),
+        // The format does not count them itself.
+        web_searches: u64::try_from(searches.count()).unwrap_or(u64::MAX),
     });
     Ok(DecodedResponse {
         answer: ModelResponse {
@@ -114,6 +123,28 @@ fn finish(whole: ResponseBody, provider: Provider) -> Result<DecodedResponse, Re
         },
         response_id: whole.id.filter(|id| !id.is_empty()),
     })
+}
+
+/// Whether an item is a search. A page that is opened is not charged for.
+fn is_search(item: &Value) -> bool {
+    let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
+    let action = item.get("action").and_then(|action| text(action.get("type")));
+    text(item.get("type")).as_deref() == Some("web_search_call")
+        && action.is_none_or(|action| action == "search")
+}
+
+/// The block of an item about a search.
+fn searched(action: &Value, raw: Value) -> Block {
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let query = action.get("query").and_then(text);
+    let found = action
+        .get("sources")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten();
+    let found = found.filter_map(|source| source.get("url").and_then(text));
+    let sources = action.get("url").and_then(text).into_iter().chain(found);
+    search(&query.unwrap_or_default(), sources.collect(), raw)
 }
 
 fn blocks(output: Vec<Output>, provider: Provider) -> Result<Vec<Block>, ResponseError> {
@@ -146,6 +177,7 @@ fn blocks(output: Vec<Output>, provider: Provider) -> Result<Vec<Block>, Respons
                 let text = texts.collect::<Vec<_>>().join("\n");
                 blocks.push(thought(provider, text, json!({"item": raw, "next": next})));
             }
+            Item::WebSearchCall { action } => blocks.push(searched(&action, raw)),
             // A thought that cannot be sent back, or an unknown item.
             Item::Reasoning { .. } | Item::Other => {}
         }

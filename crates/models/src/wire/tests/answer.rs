@@ -382,6 +382,7 @@ fn a_partial_token_count_never_exceeds_its_total() {
             cached_read_tokens: 8,
             cached_write_tokens: 9,
             reasoning_tokens: 6,
+            web_searches: 0,
         }),
         Usage {
             input_tokens: 10,
@@ -389,6 +390,7 @@ fn a_partial_token_count_never_exceeds_its_total() {
             cached_read_tokens: 8,
             cached_write_tokens: 2,
             reasoning_tokens: 5,
+            web_searches: 0,
         }
     );
     let written = json!({"content": [], "usage": {"input_tokens": 1, "cache_creation_input_tokens": 2,

@@ -105,7 +105,11 @@ fn heard_blocks(provider: Provider) -> Vec<Block> {
             assert_eq!(whose, provider.word());
             Some(text.as_str())
         }
-        Block::Text { .. } | Block::ToolUse(_) | Block::ToolResult { .. } | Block::Attachment(_) => None,
+        Block::Text { .. }
+        | Block::ToolUse(_)
+        | Block::ToolResult { .. }
+        | Block::WebSearch(_)
+        | Block::Attachment(_) => None,
     });
     assert_eq!(shown, Some("Hm, so."), "{provider:?}");
     whole

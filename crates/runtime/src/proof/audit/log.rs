@@ -18,7 +18,7 @@ use wakeful_store::rows::EventRow;
 use wakeful_store::{Store, StoreError, View};
 
 use super::run::{RunEvents, check};
-use super::{AuditFinding, AuditReport};
+use super::{AuditFinding, AuditReport, entries};
 use crate::EngineError;
 
 /// Events whose rows are compared in one snapshot.
@@ -61,13 +61,24 @@ impl LogComparison {
     fn advance(&mut self, view: &mut View<'_>) -> Result<bool, EngineError> {
         loop {
             let events = view.events(&self.agent, self.after, EVENTS_PER_SNAPSHOT)?;
+            let is_end = events.len() < EVENTS_PER_SNAPSHOT as usize;
+            let end = events
+                .last()
+                .filter(|_| !is_end)
+                .map_or(u64::MAX, |event| event.seq);
+            let range = entries::Range {
+                after: self.after,
+                end,
+            };
+            let entries = entries::compare(view, &self.agent, range, &events);
+            self.audit.take(&self.agent, entries.map_err(EngineError::from))?;
             self.after = events.last().map_or(self.after, |event| event.seq);
             for event in &events {
                 for task in self.take(event) {
                     self.audit.perform(view, &self.agent, task)?;
                 }
             }
-            if events.len() < EVENTS_PER_SNAPSHOT as usize {
+            if is_end {
                 break;
             }
             // Events added since the start are read in one snapshot, because a busy writer could add them

@@ -10,6 +10,7 @@ use wakeful_core::id::AgentId;
 use wakeful_core::json;
 use wakeful_core::key::{DecisionId, Digest, OperationId, RunKey};
 use wakeful_core::proof::replay::{LoggedEvent, ReplayMismatch};
+use wakeful_core::provenance::Sources;
 use wakeful_core::run::{DecisionWrite, MACHINE, RunStatus, StepWrite, Transition};
 use wakeful_core::step::{EffectClass, StepStatus};
 use wakeful_core::time::Millis;
@@ -44,7 +45,7 @@ pub(in crate::proof) struct RunEvents {
 #[derive(Debug, Default)]
 pub(in crate::proof) struct RebuiltRun {
     steps: Vec<StepRow>,
-    entries: Vec<(Role, BlobHash, Millis)>,
+    entries: Vec<(Role, BlobHash, Millis, Sources)>,
     asked: BTreeSet<DecisionId>,
     applied: BTreeSet<DecisionId>,
 }
@@ -57,7 +58,7 @@ impl RebuiltRun {
         }
         let entries = moved.entries.iter();
         self.entries
-            .extend(entries.map(|entry| (entry.role, entry.content, at)));
+            .extend(entries.map(|entry| (entry.role, entry.content, at, entry.sources.clone())));
         for write in &moved.decisions {
             match write {
                 DecisionWrite::Ask(inquiry) => _ = self.asked.insert(inquiry.decision_id),
@@ -306,7 +307,7 @@ impl RebuiltRun {
         }
         let entries = rows.entries.iter().map(|placed| &placed.entry);
         let entries: Vec<_> = entries
-            .map(|entry| (entry.role, entry.content, entry.at))
+            .map(|entry| (entry.role, entry.content, entry.at, entry.sources.clone()))
             .collect();
         if entries != self.entries {
             let what = "the transcript of the run does not match its run log";

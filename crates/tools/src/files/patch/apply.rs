@@ -33,7 +33,7 @@ const EXECUTE: u32 = 0o111;
 pub(crate) struct ApplyPatch {
     /// A unified diff, or *** Begin Patch … *** End Patch.
     #[schemars(length(min = 1))]
-    patch: String,
+    pub(crate) patch: String,
     /// Only check that it applies.
     #[serde(default)]
     pub(crate) dry_run: Option<bool>,

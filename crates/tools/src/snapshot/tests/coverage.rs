@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use wakeful_core::snapshot::UncoveredReason;
+use wakeful_core::snapshot::{NotCovered, UncoveredReason};
 
 use super::*;
 
@@ -227,4 +227,22 @@ fn device_nodes_are_left_alone() {
         &fs::symlink_metadata(&node).expect("kept").file_type(),
     );
     assert!(kind);
+}
+
+#[test]
+fn what_a_run_created_and_no_snapshot_covers_is_named() {
+    let project = Project::new();
+    project.write(".gitignore", "node_modules/\ntarget/\n");
+    project.write("target/app", "binary");
+    project.before();
+    project.write("node_modules/a/index.js", "x");
+    project.after();
+    let named = |uncovered: NotCovered| -> Vec<String> {
+        uncovered.first.into_iter().map(|entry| entry.path).collect()
+    };
+    let changes = project.changes().not_covered;
+    assert_eq!(changes.count, 2);
+    // What the run created comes first: it stays after the run is undone.
+    assert_eq!(named(changes), ["node_modules", "target"]);
+    assert_eq!(named(project.undo().not_covered), ["node_modules", "target"]);
 }

@@ -38,20 +38,35 @@ pub(super) fn mentioned(text: &str, folder: &Path) -> Vec<PathBuf> {
     if let Some(image) = images.map(|path| folder.join(path)).find(|path| path.is_file()) {
         return vec![image];
     }
-    let words = words(text).into_iter();
-    let words = words.filter_map(|word| word.strip_prefix('@'));
-    let paths = words.filter_map(|word| {
-        let word = word.trim_end_matches([',', ';', ':', '?', '!', ')']);
-        let mut paths = spellings(word).into_iter().map(|path| folder.join(path));
-        paths.find(|path| path.is_file())
-    });
     let mut found: Vec<PathBuf> = Vec::new();
-    for path in paths {
+    for path in marked(text).into_iter().filter_map(|word| file_of(word, folder)) {
         if !found.contains(&path) {
             found.push(path);
         }
     }
     found
+}
+
+/// The words after an `@` that look like paths but name no file. Other words may be names of people.
+pub(super) fn missing(text: &str, folder: &Path) -> Vec<String> {
+    let words = marked(text).into_iter();
+    let paths = words.filter(|word| word.trim_end_matches('.').contains(['.', '/']));
+    let missing = paths.filter(|word| file_of(word, folder).is_none());
+    missing.map(str::to_owned).collect()
+}
+
+/// The words of a text that begin with an `@`, without it and without the punctuation after them.
+fn marked(text: &str) -> Vec<&str> {
+    let words = words(text).into_iter();
+    let words = words.filter_map(|word| word.strip_prefix('@'));
+    words
+        .map(|word| word.trim_end_matches([',', ';', ':', '?', '!', ')']))
+        .collect()
+}
+
+fn file_of(word: &str, folder: &Path) -> Option<PathBuf> {
+    let mut paths = spellings(word).into_iter().map(|path| folder.join(path));
+    paths.find(|path| path.is_file())
 }
 
 fn is_image(path: &str) -> bool {
@@ -139,6 +154,18 @@ fn output_of(program: &str, args: &[&str]) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_mentioned_path_without_a_file_is_reported() {
+        let dir = tempfile::tempdir().expect("a folder");
+        std::fs::write(dir.path().join("a.txt"), "x").expect("a file");
+        let missing = |text: &str| missing(text, dir.path());
+        assert_eq!(
+            missing("read @nofile.txt, @a.txt and @src/b"),
+            ["nofile.txt", "src/b"]
+        );
+        assert_eq!(missing("ask @anna. or me@example.org"), Vec::<String>::new());
+    }
 
     #[test]
     fn mentioned_files_exist_and_come_once() {

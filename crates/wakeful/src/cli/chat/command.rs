@@ -64,6 +64,9 @@ impl<'a> Line<'a> {
         let Some(rest) = line.trim().strip_prefix('/') else {
             return Self::Message(line);
         };
+        if rest.is_empty() {
+            return Self::Incomplete("/ alone is no command; /help lists the commands");
+        }
         let (name, argument) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
         // A path is not a command.
         if name.is_empty() || name.contains('/') {
@@ -126,5 +129,6 @@ mod tests {
         assert_eq!(Line::parse("/modle x"), Line::Unknown("modle", Some("model")));
         assert_eq!(Line::parse("/frobnicate"), Line::Unknown("frobnicate", None));
         assert!(matches!(Line::parse("/attach"), Line::Incomplete(_)));
+        assert!(matches!(Line::parse(" / "), Line::Incomplete(_)));
     }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use serde_json::Value;
 use wakeful_api::{
     Admission, AgentControl, AttachmentInput, Block, CancelRun, GetAgentStatus, GetAgentTranscript,
     GetBudget, GetRun, GetWhyRun, Limit, ListAgentThreads, ListAgents, Priority, SendMessage, Text,
@@ -9,15 +10,19 @@ use wakeful_api::{
 use wakeful_core::conversation::{Attachment, Role};
 use wakeful_core::id::{AgentId, SessionId, TurnId};
 use wakeful_core::key::{Digest, RunKey};
+use wakeful_core::step::ErrorEnvelope;
 
-use super::attachment::{Clipboard, clipboard, mentioned};
+use super::attachment::{Clipboard, clipboard, mentioned, missing};
 use super::command::{Command, Line, help};
-use super::{Chat, Input, Next, ThreadChoice, history, new_thread};
+use super::{Chat, Next, ThreadChoice, history, new_thread};
+use crate::backend::take_redaction_note;
 use crate::cli::run::ask::reasons;
 use crate::cli::run::attach;
 use crate::cli::why::run_words;
+use crate::config::{self, Overrides};
 use crate::failure::Failure;
-use crate::model::canonical;
+use crate::global_args::GlobalArgs;
+use crate::model::{ModelRegistry, canonical};
 use crate::system::fresh_id;
 use crate::terminal::screen::Ink;
 
@@ -29,7 +34,7 @@ const SHOWN_CHARS_MAX: usize = 2_000;
 
 impl Chat<'_> {
     /// Shows the end of the chosen conversation, and its run if one is open.
-    pub(super) async fn open_conversation(&mut self, input: &mut Input) -> Result<(), Failure> {
+    pub(super) async fn open_conversation(&mut self) -> Result<(), Failure> {
         let agent_id = Text(self.agent.clone());
         let status = GetAgentStatus {
             agent_id: agent_id.clone(),
@@ -63,11 +68,12 @@ impl Chat<'_> {
         let open = open.and_then(|one| Digest::from_hex(&one.open_run?)).map(RunKey);
         self.runs = open.into_iter().collect();
         self.question = None;
+        self.has_unanswered = false;
         if let Some(run) = open {
             self.say("a run of this conversation is in progress; Ctrl-C stops it");
             self.follow(run);
-            self.ask_pending(run, input).await;
         }
+        // The stream shows what the run does now and asks its pending decision.
         Ok(())
     }
 
@@ -94,10 +100,25 @@ impl Chat<'_> {
                         (format!("> [{name}]"), Ink::Bold)
                     }
                     (Block::ToolUse { name, input, .. }, _) => (format!("→ {name} {input}"), Ink::Dim),
-                    (Block::Thinking { .. } | Block::ToolResult { .. }, _) => continue,
+                    (Block::WebSearch { query, .. }, _) if !query.is_empty() => {
+                        (format!("→ searched the web: {query}"), Ink::Dim)
+                    }
+                    (Block::ToolResult { content, error, .. }, _) => {
+                        match result_line(&content, error.as_ref()) {
+                            Some(shown) => shown,
+                            None => continue,
+                        }
+                    }
+                    (Block::Thinking { .. } | Block::WebSearch { .. }, _) => continue,
                 };
                 let text = wakeful_core::failure::truncate_chars(&text, SHOWN_CHARS_MAX);
                 self.out.screen(|live| live.note(&text, ink));
+            }
+            if let Some(run) = &line.run {
+                let ended = self.out.failed_run(&line.run_key, self.agent.as_str(), run);
+                ended
+                    .iter()
+                    .for_each(|text| self.out.screen(|live| live.note(text, Ink::Red)));
             }
         }
         Ok(())
@@ -117,19 +138,27 @@ impl Chat<'_> {
             if let Err(failure) = self.answer(line).await {
                 self.report(&failure);
             }
+            if let Some(note) = take_redaction_note() {
+                self.say(&note);
+            }
             return Next::Stay;
         }
         if line.trim().is_empty() {
             return Next::Stay;
         }
         self.editor.remember(line);
-        if let Ok(home) = self.shared.home() {
-            // Without a history the conversation is complete nevertheless.
-            let _ = history::add(&home, &self.agent, line);
-        }
         let done = match Line::parse(line) {
-            Line::Message(text) => self.send(text).await.map(|()| Next::Stay),
-            Line::Command(command) => self.command(command).await,
+            Line::Message(text) => self.send(text).await.map(|redacted| {
+                // A message with a secret stays out of the file.
+                if redacted == 0 {
+                    self.keep_in_history(line);
+                }
+                Next::Stay
+            }),
+            Line::Command(command) => {
+                self.keep_in_history(line);
+                self.command(command).await
+            }
             Line::Unknown(name, nearest) => {
                 let meant = nearest.map_or_else(
                     || "/help lists them".into(),
@@ -143,16 +172,32 @@ impl Chat<'_> {
                 Ok(Next::Stay)
             }
         };
+        if let Some(note) = take_redaction_note() {
+            self.say(&note);
+        }
         done.unwrap_or_else(|failure| {
             self.report(&failure);
             Next::Stay
         })
     }
 
-    /// Sends a message. During a run it joins the run, if it needs no options of its own.
-    async fn send(&mut self, text: &str) -> Result<(), Failure> {
+    fn keep_in_history(&self, line: &str) {
+        if let Ok(home) = self.shared.home() {
+            // Without a history the conversation is complete nevertheless.
+            let _ = history::add(&home, &self.agent, line);
+        }
+    }
+
+    /// Sends a message. During a run it joins the run, if it needs no options of its own. Returns in how many of its
+    /// texts a secret was replaced.
+    async fn send(&mut self, text: &str) -> Result<usize, Failure> {
         let folder = std::env::current_dir().unwrap_or_default();
-        let files = attach::read(&mentioned(text, &folder))?;
+        let files = attach::read(&mentioned(text, &folder)).map_err(attach::without_flag)?;
+        for name in missing(text, &folder) {
+            self.say(&format!(
+                "there is no file {name}: the message is sent without it"
+            ));
+        }
         let attachments = self
             .attachments
             .iter()
@@ -188,7 +233,7 @@ impl Chat<'_> {
                 self.say_why_it_waits(run).await?;
             }
         }
-        Ok(())
+        Ok(accepted.redacted)
     }
 
     /// Reports why a message does not start a run now.
@@ -199,7 +244,10 @@ impl Chat<'_> {
         if status.is_braked {
             self.say("the agent is braked: the message is queued until `wakeful brake off`");
         } else if status.control != AgentControl::Running {
-            self.say("the agent is paused or stopped; the message is queued until `wakeful agent resume`");
+            let name = &self.agent;
+            self.say(&format!(
+                "the agent is paused or stopped; the message is queued until `wakeful agent resume {name}`"
+            ));
         } else if other.is_some() {
             self.say("the agent works on another conversation; the message is queued");
         }
@@ -225,12 +273,15 @@ impl Chat<'_> {
                 let agent_id = Text(agent.clone());
                 self.backend.call(GetAgentStatus { agent_id }).await?;
                 (self.agent, self.choice) = (agent, ThreadChoice::Newest);
+                // The model was chosen for the other agent.
+                self.model = None;
                 return Ok(Next::Reopen);
             }
             Command::Thread(None) => self.list_threads().await?,
             Command::Agent(None) => self.list_agents().await?,
             Command::Model(Some(name)) => {
                 let model = canonical(name)?;
+                check_model(&model, self.shared)?;
                 self.say(&format!("the next messages use {model}"));
                 self.model = Some(model);
             }
@@ -238,13 +289,13 @@ impl Chat<'_> {
             Command::Cost => self.show_cost().await?,
             Command::Why => self.explain().await?,
             Command::Attach(path) => {
-                let files = attach::read(&[path.into()])?;
+                let files = attach::read(&[path.into()]).map_err(attach::without_flag)?;
                 self.say(&format!("{path} is attached to the next message"));
                 self.attachments.extend(files);
             }
             Command::Paste => self.paste(),
             Command::Retry => match self.last_message.clone() {
-                Some(text) => self.send(&text).await?,
+                Some(text) => drop(self.send(&text).await?),
                 None => self.say("no message was sent since the start"),
             },
         }
@@ -348,6 +399,25 @@ impl Chat<'_> {
             self.say("no run of this conversation was shown yet");
         }
         Ok(())
+    }
+}
+
+/// What the history shows of a result: an error or a denial, or that a command reported one.
+fn result_line(content: &str, error: Option<&ErrorEnvelope>) -> Option<(String, Ink)> {
+    if let Some(error) = error {
+        return Some((format!("✗ {} ({})", error.message, error.kind), Ink::Red));
+    }
+    let content: Value = serde_json::from_str(content).ok()?;
+    let exit = content.get("exit_status")?.as_i64()?;
+    (exit != 0).then(|| (format!("← exit {exit}"), Ink::Yellow))
+}
+
+/// Checks that the provider or the route of a model exists.
+pub(super) fn check_model(model: &str, shared: &GlobalArgs) -> Result<(), Failure> {
+    // If the file is invalid, the daemon works with its last valid settings and checks the model itself.
+    match config::load(&shared.home()?, &Overrides::default()) {
+        Ok(loaded) => ModelRegistry::new(&loaded.config).check_name(model),
+        Err(_) => Ok(()),
     }
 }
 

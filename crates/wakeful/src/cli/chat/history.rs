@@ -61,7 +61,7 @@ pub(super) fn add(home: &Path, agent: &AgentId, text: &str) -> std::io::Result<(
 }
 
 /// Removes the messages to an agent, and lines that cannot be read. Returns how many messages there were.
-pub(in crate::cli) fn erase(home: &Path, agent: &AgentId) -> std::io::Result<usize> {
+pub(crate) fn erase(home: &Path, agent: &AgentId) -> std::io::Result<usize> {
     let file = match OpenOptions::new().read(true).write(true).open(path(home)) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(0),
         file => file?,

@@ -1,18 +1,20 @@
 //! The runs of a conversation: their events and streamed text, their ends, and the decisions they wait for.
 
-use wakeful_api::{Decision, Delta, Event, GetDecision, GetRun, Run, Text, ToolOutput};
-use wakeful_core::decision::{APPROVE, DENY};
+use wakeful_api::{Decision, Delta, Event, GetDecision, GetRun, Run, Step, StepKind, Text, ToolOutput};
+use wakeful_core::decision::{APPROVE, APPROVE_HOSTS, DENY};
 use wakeful_core::key::{Digest, OperationId, RunKey};
 use wakeful_core::report::EventKind;
 use wakeful_core::report::payload::{BrakeChanged, Payload};
+use wakeful_core::run::RunStatus;
 use wakeful_core::sse::Frame;
+use wakeful_core::step::StepStatus;
 use wakeful_core::wake::WakeOutcome;
 
 use super::{Chat, Input, Question};
 use crate::backend::decision_id;
-use crate::cli::run::ask::{Reply, is_too_long, question, reasons, store_answer};
+use crate::cli::run::ask::{Reply, is_too_long, offers_hosts, question, reasons, store_answer};
 use crate::failure::Failure;
-use crate::terminal::live::{Printed, Words};
+use crate::terminal::live::{Live, Printed, Words};
 use crate::terminal::raw_mode::discard_typed;
 
 impl Chat<'_> {
@@ -21,8 +23,27 @@ impl Chat<'_> {
         for run in self.runs.clone() {
             match self.backend.call(GetRun { run_key: Text(run) }).await {
                 Ok(seen) if !seen.outcome.is_under_way() || seen.parked.is_some() => self.ended(run, &seen),
-                Ok(_) => self.ask_pending(run, input).await,
+                Ok(seen) => {
+                    self.show_current(&seen);
+                    self.ask_pending(run, input).await;
+                }
                 Err(failure) => self.report(&failure),
+            }
+        }
+    }
+
+    /// Shows the actions that began before this conversation was opened: their events are not sent again.
+    fn show_current(&self, seen: &Run) {
+        let first = self.runs.first().map(ToString::to_string);
+        if first.as_deref() != Some(&seen.run_key) {
+            return;
+        }
+        let is_running = |step: &&Step| step.kind == StepKind::Tool && step.status == StepStatus::Intended;
+        for step in seen.steps.iter().filter(is_running) {
+            if let Some(id) = Digest::from_hex(&step.operation_id) {
+                let input = step.input.as_ref().map_or("", |input| input.text.as_str());
+                self.out
+                    .screen(|live| live.resume_action(OperationId(id), &step.name, input));
             }
         }
     }
@@ -42,6 +63,9 @@ impl Chat<'_> {
             }
             "tool_output" => {
                 let output = serde_json::from_str::<ToolOutput>(frame.text()).ok();
+                let is_shown =
+                    |key: &str| Digest::from_hex(key).is_some_and(|key| self.runs.contains(&RunKey(key)));
+                let output = output.filter(|output| is_shown(&output.run_key));
                 let id = output
                     .as_ref()
                     .and_then(|output| Digest::from_hex(&output.operation_id));
@@ -74,12 +98,18 @@ impl Chat<'_> {
         if let Some(said) = &said {
             self.out.progress(Some(run), said);
         }
+        // A reply of the model answers every message that joined before.
+        if let Some(Payload::AssistantRoundRecorded(_)) = &said {
+            self.has_unanswered = false;
+        }
         if let Some(Payload::WakeDecided(decided)) = &said {
             if decided.verdict == WakeOutcome::Run {
                 self.follow(run);
             } else if decided.verdict == WakeOutcome::Absorbed {
+                // The event belongs to the run that absorbed the message; the message has a key of its own.
                 self.say("the message joined the run");
-                self.runs.retain(|one| *one != run);
+                self.runs.retain(|one| *one != decided.run_key);
+                self.has_unanswered = true;
             } else {
                 self.end(run).await;
             }
@@ -109,6 +139,13 @@ impl Chat<'_> {
         self.runs.retain(|one| *one != run);
         self.close_question();
         self.out.end_of_run(seen);
+        let was_cut_off = matches!(
+            seen.outcome,
+            RunStatus::Failed | RunStatus::Cancelled | RunStatus::OutOfRounds | RunStatus::Abandoned
+        );
+        if std::mem::take(&mut self.has_unanswered) && was_cut_off {
+            self.say("the message that joined the run was not answered; /retry sends it again");
+        }
         if let Some(next) = self.runs.first().copied() {
             self.follow(next);
         }
@@ -125,6 +162,7 @@ impl Chat<'_> {
             Ok(None) => return,
             Err(failure) => return self.report(&failure),
         };
+        self.out.screen(Live::await_decision);
         if !decision.may_answer.contains(&self.backend.channel()) || is_too_long(&decision) {
             let id = decision.decision_id.get(..12).unwrap_or(&decision.decision_id);
             self.say(&format!(
@@ -162,6 +200,7 @@ impl Chat<'_> {
         };
         let (option, note) = match Reply::parse(line) {
             Reply::Approve => (APPROVE, None),
+            Reply::ApproveHosts if offers_hosts(decision) => (APPROVE_HOSTS, None),
             Reply::Deny(reason) => (DENY, reason),
             Reply::Why => {
                 self.out.block(&reasons(&self.backend, decision).await?);
@@ -175,7 +214,7 @@ impl Chat<'_> {
                 self.close_question();
                 return Ok(());
             }
-            Reply::Unclear => {
+            Reply::Unclear | Reply::ApproveHosts => {
                 self.say("type y, n, why or later, and Enter");
                 return Ok(());
             }

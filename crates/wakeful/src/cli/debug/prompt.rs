@@ -14,7 +14,7 @@ use wakeful_core::prompt::{
     BlockSource, Guidance, ModelRequest, PromptBlock, PromptInputs, Stability, assemble, tokens_of,
 };
 use wakeful_core::step::EffectClass;
-use wakeful_core::tool::RiskLevel;
+use wakeful_core::tool::{RiskLevel, WEB_SEARCH};
 use wakeful_models::RouteModel;
 use wakeful_policy::{PolicyEngine, ToolRegistry};
 use wakeful_ports::policy::Policy as _;
@@ -122,6 +122,7 @@ pub(crate) async fn prompt(args: &PromptArgs, shared: &GlobalArgs, out: &Out) ->
     let files = GuidanceFiles::new(&home.canonicalize().unwrap_or(home));
     let guidance = files.read(&agent, Path::new(&status.workspace));
     let mut tools = wakeful_tools::specs();
+    tools.retain(|spec| spec.name != WEB_SEARCH || own.web_search);
     let may_start = own.may_start.iter().cloned().collect();
     if !own.may_start.is_empty() {
         tools.push(wakeful_core::sub_run::spec(&may_start));
@@ -212,7 +213,7 @@ fn view(args: &PromptArgs, frame: Frame<'_>) -> Result<FrameView, Failure> {
         cwd: workspace.clone(),
         workspace,
         model_ref: request.model_ref.clone(),
-        policy: policy(&request.cache.agent_id)?,
+        policy: policy(request)?,
         loaded_agents_md: loaded_agents_md(guidance),
         notes: guidance.notes.clone(),
         blocks: blocks.collect(),
@@ -245,16 +246,20 @@ fn block_view(args: &PromptArgs, guidance: &Guidance, block: &PromptBlock) -> Bl
 }
 
 /// The policy for every tool in a run that denies none.
-fn policy(agent: &AgentId) -> Result<PolicyView, Failure> {
+fn policy(request: &ModelRequest) -> Result<PolicyView, Failure> {
     let applying = ActionRules::default();
     let rules = PolicyEngine::new(ToolRegistry::new(tool_names())).map_err(|problem| failure(&problem))?;
     let mut view = PolicyView {
         version: String::new(),
         permitted_tools: Vec::new(),
     };
+    let has_search = request.tools.iter().any(|spec| spec.name == WEB_SEARCH);
     for tool in tool_names() {
+        if tool == WEB_SEARCH && !has_search {
+            continue;
+        }
         let verdict = rules.decide(&PolicyQuery {
-            agent_id: agent,
+            agent_id: &request.cache.agent_id,
             tool: &tool,
             rules: &applying,
             facts: &CallFacts::default(),

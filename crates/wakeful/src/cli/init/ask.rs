@@ -78,6 +78,9 @@ impl Dialogue<'_> {
             }
             match Setting::known(opening.question.key())?.typed(&line) {
                 Ok(_) => return Ok(Some(line)),
+                Err(_) if opening.question == Question::Agent => {
+                    self.say("a name has only a-z, 0-9, - and _, and begins with a letter or a digit\n");
+                }
                 Err(failure) => self.say(&format!("{failure}\n")),
             }
         }
@@ -98,7 +101,11 @@ impl Dialogue<'_> {
             self.say(&format!("{}\n", line.trim_end()));
         }
         for _ in 0..TRIES_MAX {
-            let line = self.line(&format!("Number or name [{}]: ", choices.default + 1))?;
+            let prompt = match choices.rows.is_empty() {
+                true => "Name: ".to_owned(),
+                false => format!("Number or name [{}]: ", choices.default + 1),
+            };
+            let line = self.line(&prompt)?;
             if let Some(name) = choices.find(&line) {
                 return Ok(name.to_owned());
             }
@@ -212,7 +219,8 @@ mod tests {
     fn an_invalid_answer_is_explained_and_asked_again() {
         let (answers, shown) = told(AnswerSource::Open, "\nNo Good\nhelper\n-1\n7.5\n");
         assert_eq!(answers.expect("answers"), ["/tmp", "helper", "7.5"]);
-        assert_eq!(shown.matches("bad_value").count(), 2, "{shown}");
+        assert_eq!(shown.matches("bad_value").count(), 1, "{shown}");
+        assert_eq!(shown.matches("a name has only a-z").count(), 1, "{shown}");
     }
 
     #[test]
@@ -228,7 +236,7 @@ mod tests {
         assert_eq!(stopped.expect_err("stopped").code(), "init_aborted");
         let (stopped, shown) = told(AnswerSource::Open, &format!("\n{}", "No Good\n".repeat(9)));
         assert_eq!(stopped.expect_err("stopped").code(), "init_aborted");
-        assert_eq!(shown.matches("bad_value").count(), TRIES_MAX);
+        assert_eq!(shown.matches("a name has only a-z").count(), TRIES_MAX);
     }
 
     #[test]

@@ -82,7 +82,10 @@ impl ModelSetup<'_> {
         if let Some(test) = self.test(&answers, &described).await? {
             match test.code.as_deref() {
                 None => answers.notes.push(test.message),
-                Some(KEY_MISSING) => answers.notes.push(no_key(&name)),
+                Some(KEY_MISSING) => {
+                    answers.notes.push(no_key(&name));
+                    answers.notes.extend(answers.model.as_deref().map(unverified));
+                }
                 Some(KEY_REFUSED) => {
                     let hint = "nothing was written; check the key, or store it untested with --no-test";
                     return Err(Failure::new(KEY_REFUSED, test.message, hint));
@@ -94,6 +97,7 @@ impl ModelSetup<'_> {
                 // It cannot be reached now, which is not a reason to refuse the settings.
                 Some(_) => {
                     answers.notes.push(format!("not tested: {}", test.message));
+                    answers.notes.extend(answers.model.as_deref().map(unverified));
                     trouble = Some(test.message);
                 }
             }
@@ -141,9 +145,17 @@ impl ModelSetup<'_> {
             Some(given) => given,
             None => self.ask_model(dialogue, &described, &test)?,
         };
+        let is_listed = |models: &[String]| models.contains(&model);
+        let is_verified = test.code.is_none() && (test.models.is_empty() || is_listed(&test.models));
+        let is_offered = described.models.iter().any(|choice| choice.model_ref == model);
+        let doubt = (!is_verified && !is_offered).then(|| unverified(&model));
         let has_key = key.is_some() || described.has_key || !described.needs_key;
         Ok(ModelAnswers {
-            notes: (!has_key).then(|| no_key(&name)).into_iter().collect(),
+            notes: (!has_key)
+                .then(|| no_key(&name))
+                .into_iter()
+                .chain(doubt)
+                .collect(),
             provider: Some(name),
             model: Some(model),
             key,
@@ -299,6 +311,10 @@ fn first_model(
         let message = format!("{name} has no default model{}", why.unwrap_or_default());
         Failure::usage("model_missing", message, hint)
     })
+}
+
+fn unverified(model: &str) -> String {
+    format!("{model} is not verified, because the provider's list of models is not available")
 }
 
 fn no_key(provider: &str) -> String {

@@ -280,7 +280,10 @@ impl Probe<'_> {
         };
         let day = UtcDay::of(RealClock::new().now());
         let default = self.place.governance().daily_cap;
-        let amount = price.most(request.estimated_tokens(), self.terms.output_tokens_max);
+        let amount = price.most(Usage::of(
+            request.estimated_tokens(),
+            self.terms.output_tokens_max,
+        ));
         let reservation = Reservation {
             operation_id: model_operation(&self.run, self.requests),
             run_key: self.run,

@@ -1,5 +1,6 @@
 //! Policy files on disk: checking, editing and importing them.
 
+use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -71,6 +72,7 @@ pub(super) fn check(files: &[PathBuf], shared: &GlobalArgs, out: &Out) -> Result
     let shown: Vec<_> = problems.iter().map(crate::policy::view::problem).collect();
     let mut lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
     lines.push(match problems.len() {
+        0 if count == 1 => "1 policy is valid".to_owned(),
         0 => format!("{count} policies are valid"),
         1 => "1 file has a problem".to_owned(),
         more => format!("{more} files have problems"),
@@ -79,12 +81,16 @@ pub(super) fn check(files: &[PathBuf], shared: &GlobalArgs, out: &Out) -> Result
     Ok(if problems.is_empty() { 0 } else { FAILED })
 }
 
-fn agents_with_folders(home: &Path) -> Vec<AgentId> {
+pub(in crate::cli) fn agents_with_folders(home: &Path) -> Vec<AgentId> {
     let entries = std::fs::read_dir(home.join("agents")).into_iter().flatten();
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let mut agents: Vec<AgentId> = names.filter_map(|name| AgentId::parse(&name).ok()).collect();
     agents.sort();
     agents
+}
+
+fn counted(policies: usize) -> String {
+    format!("{policies} {}", if policies == 1 { "policy" } else { "policies" })
 }
 
 /// Opens a copy of the file in an editor, and replaces the file if the copy is valid.
@@ -112,9 +118,14 @@ pub(super) fn edit(agent: Option<&str>, shared: &GlobalArgs, out: &Out) -> Resul
     replace_file(&file, &text).map_err(|error| unwritable(&file, &error))?;
     let _unneeded = std::fs::remove_file(&draft);
     let words = format!(
-        "{} has {} policies; they apply to the next call",
+        "{} has {}; {} to the next call",
         file.display(),
-        policies.len()
+        counted(policies.len()),
+        if policies.len() == 1 {
+            "it applies"
+        } else {
+            "they apply"
+        }
     );
     out.answer(
         &json!({"file": file.display().to_string(), "policies": policies.len()}),
@@ -160,7 +171,24 @@ struct OtherPermissions {
     ask: Vec<String>,
     #[serde(default)]
     deny: Vec<String>,
+    /// Settings that are not imported.
+    #[serde(flatten)]
+    others: BTreeMap<String, serde_json::Value>,
 }
+
+/// What to do about a setting that is not imported.
+fn not_imported(setting: &str) -> &'static str {
+    match setting {
+        "defaultMode" => "set the mode with `wakeful agent set AGENT --permission-mode MODE`",
+        "additionalDirectories" => {
+            "allow folders with `wakeful agent set AGENT --allow-read PATH` or `--allow-write PATH`"
+        }
+        _ => "there is no setting for the same purpose",
+    }
+}
+
+/// Settings of the file that are named as not imported, at most.
+const OTHERS_NAMED_MAX: usize = 20;
 
 pub(super) fn import(args: &ImportArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     refuse_tool_process()?;
@@ -182,7 +210,7 @@ pub(super) fn import(args: &ImportArgs, shared: &GlobalArgs, out: &Out) -> Resul
             return Err(Failure::new("already_imported", message, hint));
         }
         replace_file(&file, &done.text).map_err(|error| unwritable(&file, &error))?;
-        lines.push(format!("{} policies in {}", done.count, file.display()));
+        lines.push(format!("{} in {}", counted(done.count), file.display()));
         saved = Some(file.display().to_string());
     } else {
         lines.push("nothing to import".to_owned());
@@ -190,12 +218,13 @@ pub(super) fn import(args: &ImportArgs, shared: &GlobalArgs, out: &Out) -> Resul
     for (entry, reason) in &done.refused {
         lines.push(format!("not imported: {}: {reason}", entry.escape_debug()));
     }
+    lines.extend(done.notes.iter().map(|note| format!("note: {note}")));
     let refused: Vec<_> = done
         .refused
         .iter()
         .map(|(entry, reason)| json!({"entry": entry, "reason": reason}))
         .collect();
-    let object = json!({"file": saved, "policies": done.count, "refused": refused, "text": done.text});
+    let object = json!({"file": saved, "policies": done.count, "refused": refused, "notes": done.notes, "text": done.text});
     out.answer(&object, &lines.join("\n"));
     Ok(if done.refused.is_empty() { 0 } else { FAILED })
 }
@@ -215,10 +244,32 @@ fn imported(args: &ImportArgs) -> Result<Import, Failure> {
     let paths = ImportPaths {
         user_home: std::env::home_dir().unwrap_or_default().display().to_string(),
         project: project.display().to_string(),
+        file: args
+            .file
+            .file_name()
+            .map(|name| {
+                name.to_string_lossy()
+                    .chars()
+                    .filter(|c| !c.is_control())
+                    .take(80)
+                    .collect()
+            })
+            .unwrap_or_default(),
     };
-    let OtherPermissions { allow, ask, deny } = settings.permissions;
+    let OtherPermissions {
+        allow,
+        ask,
+        deny,
+        others,
+    } = settings.permissions;
     let lists = PermissionLists { allow, ask, deny };
-    import_lists(&lists, &paths, &tool_names()).map_err(|problem| failure(&problem))
+    let mut done = import_lists(&lists, &paths, &tool_names()).map_err(|problem| failure(&problem))?;
+    let others = others.into_keys().take(OTHERS_NAMED_MAX);
+    done.refused.extend(others.map(|name| {
+        let reason = not_imported(&name).to_owned();
+        (name, reason)
+    }));
+    Ok(done)
 }
 
 /// The folder of the policies for all agents, or for one. It is created if it does not exist.
@@ -235,7 +286,7 @@ fn folder(agent: Option<&AgentId>, shared: &GlobalArgs) -> Result<PathBuf, Failu
 }
 
 /// Reads a text file within a bound.
-pub(super) fn read_text(path: &Path, bytes_max: usize) -> Result<String, Failure> {
+pub(in crate::cli) fn read_text(path: &Path, bytes_max: usize) -> Result<String, Failure> {
     let failed = |error: &std::io::Error| {
         let attempt = format!("cannot read {}", path.display());
         Failure::io("file_unreadable", &attempt, error, "give a text file").into_usage()

@@ -1,7 +1,16 @@
 //! Policies and explanations as text for people.
 
-use wakeful_api::{AgentPolicy, PolicyExplanation, Step};
+use wakeful_api::{AgentPolicy, HookRecord, PolicyExplanation, Step};
+use wakeful_core::policy::RuleName;
+use wakeful_core::sandbox_policy::SandboxPolicy;
 use wakeful_core::step::StepStatus;
+
+/// Maximum length of a hook in a line, in characters.
+const HOOK_CHARS_MAX: usize = 120;
+
+/// The line of a verdict that a safety constraint decided.
+const NOTHING_PERMITS: &str = "note     nothing permits this: it is a credential, Wakeful's own home, on the deny list, \
+    or a host in a private network";
 
 /// Whether the policy denied a call, or asked about it.
 pub(super) fn was_stopped(step: &Step) -> bool {
@@ -14,11 +23,18 @@ pub(super) fn policies(policy: &AgentPolicy) -> String {
         format!("mode     {}", policy.mode),
         format!("version  {}", policy.policy_version),
     ];
+    lines.extend(sandbox(&policy.sandbox));
     lines.extend(policy.folders.iter().map(|folder| format!("folder   {folder}")));
     for problem in &policy.problems {
         let (file, line, message) = (&problem.file, problem.line, &problem.message);
         lines.push(format!("problem  {file}, line {line}: {message}"));
     }
+    lines.extend(
+        policy
+            .hooks
+            .iter()
+            .map(|hook| format!("hook     {}", hook_line(hook))),
+    );
     for one in &policy.policies {
         let place = match one.line {
             Some(line) => format!("{}, line {line}", one.source),
@@ -28,6 +44,42 @@ pub(super) fn policies(policy: &AgentPolicy) -> String {
         lines.push(one.text.trim().to_owned());
     }
     lines.join("\n")
+}
+
+/// A hook in one line.
+pub(in crate::cli) fn hook_line(hook: &HookRecord) -> String {
+    let tools = match hook.matcher.as_str() {
+        "" => String::new(),
+        matcher => format!(" {matcher}"),
+    };
+    let shown: String = hook.hook.escape_debug().take(HOOK_CHARS_MAX).collect();
+    format!("{}{tools}: {shown} ({})", hook.event, hook.source)
+}
+
+/// What the sandbox allows, and the limits of tools.
+fn sandbox(policy: &SandboxPolicy) -> Vec<String> {
+    let (files, hosts, limits) = (
+        &policy.filesystem_scope,
+        &policy.network_scope,
+        &policy.resource_limits,
+    );
+    let allowed = files.allowed_paths.iter();
+    let mut lines: Vec<String> = allowed
+        .map(|allowed| format!("{:<8} {}", allowed.access, allowed.path))
+        .collect();
+    lines.extend(files.denied_paths.iter().map(|path| format!("denied   {path}")));
+    let network = match hosts.allowed_hosts.as_slice() {
+        [] => "none".to_owned(),
+        list => list.join(", "),
+    };
+    lines.push(format!("network  {network}"));
+    lines.extend(hosts.denied_hosts.iter().map(|host| format!("denied   {host}")));
+    lines.push(format!(
+        "limits   {} calls side by side, {} s per call",
+        limits.max_concurrent_tools,
+        limits.max_tool_execution_ms / 1000
+    ));
+    lines
 }
 
 pub(super) fn explanation(explained: &PolicyExplanation) -> String {
@@ -56,8 +108,17 @@ pub(super) fn explanation(explained: &PolicyExplanation) -> String {
         ));
         lines.extend(target.errors.iter().map(|error| format!("error    {error}")));
     }
+    if let Some(foreign) = &explained.foreign_targets {
+        let line = |name: &str, text: &String| format!("{name:<8} {}", text.escape_debug());
+        lines.extend(foreign.targets.iter().map(|target| line("foreign", target)));
+        lines.extend(foreign.sources.iter().map(|source| line("read", source)));
+        lines.extend(foreign.changes.iter().map(|change| line("unless", change)));
+    }
     for alternative in &explained.alternatives {
         lines.push(format!("with     {}: {}", alternative.change, alternative.effect));
+    }
+    if explained.alternatives.is_empty() && explained.rule == RuleName::UnsafeTarget.as_str() {
+        lines.push(NOTHING_PERMITS.to_owned());
     }
     if let Some(recorded) = &explained.recorded {
         lines.push(format!("recorded {} ({})", recorded.status, recorded.rule));

@@ -5,10 +5,11 @@ use std::io::{BufRead as _, IsTerminal as _, Read as _};
 use rustix::termios::{QueueSelector, tcflush};
 use tokio::sync::oneshot;
 use wakeful_api::{AnswerDecision, Decision, DecisionStatus, GetDecision, GetWhyRun, Text};
-use wakeful_core::decision::{APPROVE, DENY};
+use wakeful_core::decision::{APPROVE, APPROVE_HOSTS, DENY};
 use wakeful_core::failure::CUT;
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::policy::rule_words;
+use wakeful_core::provenance::Evidence;
 
 use crate::backend::{Backend, decision_id, refuse_tool_process};
 use crate::failure::Failure;
@@ -26,8 +27,11 @@ const REASON_CHARS_MAX: usize = 2_000;
 /// approved here.
 const INPUT_CHARS_MAX: usize = 8_000;
 
-/// The line before the cursor.
-pub(in crate::cli) const PROMPT: &str = "  y / n [REASON] / why / later > ";
+/// The answers that can be typed.
+const PROMPT: &str = "  y / n [REASON] / why / later > ";
+
+/// The same for a decision that can open the agent's hosts to the run.
+const PROMPT_WITH_HOSTS: &str = "  y / hosts (yes, for this run) / n [REASON] / why / later > ";
 
 /// What became of the questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +46,7 @@ pub(super) enum AskOutcome {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::cli) enum Reply {
     Approve,
+    ApproveHosts,
     Deny(Option<String>),
     Why,
     Later,
@@ -55,6 +60,7 @@ impl Reply {
         let reason = Some(rest.trim()).filter(|reason| !reason.is_empty());
         match (word.to_ascii_lowercase().as_str(), reason) {
             ("y" | "yes" | "approve", None) => Self::Approve,
+            ("h" | "hosts" | "approve_hosts", None) => Self::ApproveHosts,
             ("n" | "no" | "deny", reason) => {
                 Self::Deny(reason.map(|reason| reason.chars().take(REASON_CHARS_MAX).collect()))
             }
@@ -62,6 +68,20 @@ impl Reply {
             ("l" | "later", None) => Self::Later,
             _ => Self::Unclear,
         }
+    }
+}
+
+/// Whether one answer can open the agent's hosts to the run.
+pub(in crate::cli) fn offers_hosts(one: &Decision) -> bool {
+    one.options.iter().any(|option| option.id == APPROVE_HOSTS)
+}
+
+/// The line before the cursor.
+pub(in crate::cli) fn prompt_of(one: &Decision) -> &'static str {
+    if offers_hosts(one) {
+        PROMPT_WITH_HOSTS
+    } else {
+        PROMPT
     }
 }
 
@@ -88,16 +108,17 @@ async fn ask_one(backend: &Backend, one: &Decision, out: &Out) -> Result<AskOutc
     }
     out.block(&question(one));
     let (option, reason) = loop {
-        let Some(line) = read_line(out).await else {
+        let Some(line) = read_line(out, prompt_of(one)).await else {
             out.block(&[(String::new(), Ink::Plain)]);
             return Ok(AskOutcome::Later);
         };
         match Reply::parse(&line) {
             Reply::Approve => break (APPROVE, None),
+            Reply::ApproveHosts if offers_hosts(one) => break (APPROVE_HOSTS, None),
             Reply::Deny(reason) => break (DENY, reason),
             Reply::Why => out.block(&reasons(backend, one).await?),
             Reply::Later => return Ok(AskOutcome::Later),
-            Reply::Unclear => out.note("type y, n, why or later, and Enter"),
+            Reply::Unclear | Reply::ApproveHosts => out.note("type y, n, why or later, and Enter"),
         }
     };
     if let Some(message) = store_answer(backend, one, option, reason).await? {
@@ -156,7 +177,37 @@ pub(in crate::cli) fn question(one: &Decision) -> Vec<(String, Ink)> {
     let targets = one.targets.iter().map(|target| format!("  {target}"));
     lines.extend(targets.map(|target| (target, Ink::Plain)));
     lines.extend(one.diff.iter().flat_map(|diff| diff.lines()).map(diff_line));
+    if let Some(evidence) = &one.evidence {
+        lines.push((
+            format!("  untrusted text{} led to this:", from_source(evidence)),
+            Ink::Dim,
+        ));
+        let text = marked(evidence).into_iter();
+        lines.extend(text.map(|(line, ink)| (format!("  {line}"), ink)));
+    }
     lines.push((format!("  asked by rule {}{meaning}", one.rule), Ink::Dim));
+    lines
+}
+
+/// Where the untrusted text came from.
+pub(in crate::cli) fn from_source(evidence: &Evidence) -> String {
+    let source = evidence.source.as_ref();
+    source.map_or_else(String::new, |source| format!(" from {source}"))
+}
+
+/// Untrusted text with the sentence that matters marked in place.
+pub(in crate::cli) fn marked(evidence: &Evidence) -> Vec<(String, Ink)> {
+    let part = |text: &str, mark: &str, ink: Ink| {
+        let lines = text
+            .lines()
+            .map(str::trim_end)
+            .filter(|line| !line.trim().is_empty());
+        let lines = lines.map(|line| (format!("{mark}{}", line.trim_start()), ink));
+        lines.collect::<Vec<_>>()
+    };
+    let mut lines = part(&evidence.before, "  ", Ink::Dim);
+    lines.extend(part(&evidence.text, "> ", Ink::Yellow));
+    lines.extend(part(&evidence.after, "  ", Ink::Dim));
     lines
 }
 
@@ -198,9 +249,9 @@ pub(in crate::cli) async fn reasons(
 /// Reads one line that was typed after the question appeared; none at Ctrl-C, Ctrl-D or a lost terminal.
 /// Earlier input is discarded, because it cannot be an answer to a question that was not shown. It is discarded
 /// before the prompt: an answer that follows the prompt at once is kept.
-async fn read_line(out: &Out) -> Option<String> {
+async fn read_line(out: &Out, prompt: &str) -> Option<String> {
     tcflush(std::io::stdin(), QueueSelector::IFlush).ok()?;
-    out.prompt(PROMPT);
+    out.prompt(prompt);
     let (answer, answered) = oneshot::channel();
     // A thread of its own: it may block until the process ends, which the runtime would wait for.
     let read = std::thread::Builder::new().spawn(move || {
@@ -228,6 +279,7 @@ mod tests {
         for other in ["", "yy", "y es", "yes please", "ok", "1", "\u{1b}[A", "why not"] {
             assert_eq!(Reply::parse(other), Reply::Unclear, "{other:?}");
         }
+        assert_eq!(Reply::parse("hosts"), Reply::ApproveHosts);
         assert_eq!(Reply::parse("n"), Reply::Deny(None));
         assert_eq!(
             Reply::parse("no  use a branch "),

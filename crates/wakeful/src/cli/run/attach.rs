@@ -42,6 +42,16 @@ fn bytes(path: &Path) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// The failure for a file that was not named with the flag.
+pub(in crate::cli) fn without_flag(failure: Failure) -> Failure {
+    let message = failure
+        .message()
+        .trim_start_matches("--attach")
+        .trim_start_matches(':');
+    let message = message.trim_start().to_owned();
+    failure.with_message(message)
+}
+
 fn bad(message: String) -> Failure {
     let hint = "attach images, PDFs and plain text; mention other files of the workspace in the prompt";
     Failure::usage("bad_attachment", message, hint)

@@ -98,6 +98,7 @@ async fn may_cost(backend: &Backend, agent: &AgentStatus, settings: &LoadedConfi
 }
 
 fn ask(default: MicroUsd, out: &Out) -> Option<MicroUsd> {
+    out.note("this model costs money, and no spending cap is set yet");
     for _ in 0..TRIES_MAX {
         let mut terminal = std::io::stderr().lock();
         // If the terminal is closed, no answer arrives either and the default applies.

@@ -32,6 +32,7 @@ use crate::model::{ModelChain, ModelRegistry};
 use crate::open_home::{EngineOptions, OpenHome, SandboxRequirement};
 use crate::show::{Out, Progress};
 use crate::signals::Signals;
+use crate::trust::{self, FolderChoice};
 use crate::workspace::WorkspacePath;
 
 /// Sends the message and drives its run.
@@ -61,6 +62,12 @@ pub(super) async fn start(request: RunRequest<'_>, shared: &GlobalArgs, out: &Ou
             place.recover_sagas_and_tell(out).await?;
             cap::settle(place, &models, &settings.config, out).await?;
             let workspace = workspace(args.workspace.as_deref(), known.as_ref(), &home)?;
+            match (&args.workspace, &known) {
+                (Some(_), _) => trust::settle(&home, &workspace.text, FolderChoice::Named)?,
+                (None, None) => trust::settle(&home, &workspace.text, FolderChoice::Current)?,
+                // The agent has its own folder, which was settled when the agent was created.
+                (None, Some(_)) => {}
+            }
             let mut local = LocalRun::new(place, registry, &settings.config, out)?;
             local.sandboxing = args.sandboxing();
             let named = args.workspace.as_ref().map(|_| workspace.text.clone());

@@ -1,5 +1,7 @@
 //! `wakeful run` with a daemon: the message enters the agent's queue, and this process watches its run.
 
+use std::path::Path;
+
 use wakeful_api::client::{Client, Stream};
 use wakeful_api::{
     Activity, Admission, AgentControl, AgentStatus, Change, CreateAgent, Decision, Delta, Event,
@@ -17,16 +19,18 @@ use wakeful_core::wake::WakeOutcome;
 
 use super::ask::{self, AskOutcome};
 use super::submit::{self, exit_code};
-use super::{RunArgs, RunRequest, cap};
+use super::{RunArgs, RunRequest, cap, stuck};
 use crate::backend::Backend;
 use crate::cli::decision::undecided;
 use crate::cli::events::events_after;
+use crate::config::LoadedConfig;
 use crate::discover::{ReconnectTimer, daemon_gone};
 use crate::failure::{DENIED, Failure, OUT_OF_MONEY};
 use crate::global_args::GlobalArgs;
 use crate::show::Out;
 use crate::signals::Signals;
 use crate::terminal::live::{Printed, Words};
+use crate::trust::{self, FolderChoice};
 use crate::workspace::WorkspacePath;
 
 /// Sends the message and waits for its run.
@@ -43,8 +47,11 @@ pub(super) async fn start(
     };
     let home = shared.home()?;
     let given = args.workspace.as_deref();
-    let look = |path| WorkspacePath::look(path, &home).map_err(Failure::into_usage);
-    let workspace = given.map(look).transpose()?.map(|found| found.text.clone());
+    let look = |path| usable(path, &home, settings);
+    let workspace = given.map(look).transpose()?;
+    if let Some(folder) = &workspace {
+        trust::settle(&home, folder, FolderChoice::Named)?;
+    }
     let agent = ready(&backend, request, workspace.clone(), &home).await?;
     cap::print_default_cap(&backend, &agent, settings, out).await?;
     let accepted = backend.call(submit::message(call, settings, workspace)).await?;
@@ -62,10 +69,18 @@ pub(super) async fn start(
     }
     let watched = WatchedRun {
         agent: call.agent.clone(),
+        is_temporary: call.named.is_none(),
         run,
         after: agent.last_seq,
     };
     watch(client, watched, shared, out).await
+}
+
+/// A workspace in which commands can start. It is checked before anything is created or queued.
+fn usable(path: &Path, home: &Path, settings: &LoadedConfig) -> Result<String, Failure> {
+    let found = WorkspacePath::look(path, home).map_err(Failure::into_usage)?;
+    found.refuse_denied(home, &settings.config)?;
+    Ok(found.text.clone())
 }
 
 /// Reports why the answer may take a while.
@@ -87,14 +102,14 @@ fn print_wait_reason(agent: &AgentStatus, out: &Out) {
 /// that may take a day.
 async fn tell_stuck(client: &Client, agent: &AgentStatus, out: &Out) -> Result<(), Failure> {
     let status = client.call(&GetRuntimeStatus {}).await?;
-    let Some(stuck) = status
+    let Some(found) = status
         .stuck
         .into_iter()
         .find(|one| one.agent_id == agent.agent_id)
     else {
         return Ok(());
     };
-    let Problem { code, message, hint } = stuck.problem;
+    let Problem { code, message, hint } = found.problem;
     if code == BUDGET_EXCEEDED {
         let message = format!("the message is queued: {message}");
         return Err(Failure::new(code, message, hint).with_exit(OUT_OF_MONEY));
@@ -118,16 +133,16 @@ async fn ready(
     backend: &Backend,
     request: RunRequest<'_>,
     workspace: Option<String>,
-    home: &std::path::Path,
+    home: &Path,
 ) -> Result<AgentStatus, Failure> {
-    let RunRequest { call, args, .. } = request;
+    let RunRequest { call, args, settings } = request;
     let make = call.named.is_none() || args.create_agent;
     let agent_id = Text(call.agent.clone());
     match backend.call(GetAgentStatus { agent_id }).await {
         Ok(agent) => Ok(agent),
         Err(failure) if make && failure.code() == "agent_unknown" => {
-            let own = || WorkspacePath::look(".".as_ref(), home).map_err(Failure::into_usage);
-            let workspace = workspace.map_or_else(|| own().map(|found| found.text.clone()), Ok)?;
+            let workspace = workspace.map_or_else(|| usable(Path::new("."), home, settings), Ok)?;
+            trust::settle(home, &workspace, FolderChoice::Current)?;
             let visibility = match call.named {
                 Some(_) => Visibility::Public,
                 None => Visibility::Private,
@@ -144,9 +159,11 @@ async fn ready(
 }
 
 /// The run to watch.
-struct WatchedRun {
-    agent: AgentId,
-    run: RunKey,
+pub(super) struct WatchedRun {
+    pub(super) agent: AgentId,
+    /// Whether the agent exists for this run only.
+    pub(super) is_temporary: bool,
+    pub(super) run: RunKey,
     /// Sequence number of the newest event shown.
     after: u64,
 }
@@ -158,8 +175,8 @@ async fn watch(
     shared: &GlobalArgs,
     out: &Out,
 ) -> Result<u8, Failure> {
-    let run = watched.run;
-    let mut signals = Signals::listen()?;
+    let (run, agent) = (watched.run, watched.agent.clone());
+    let mut signals = Signals::listen()?.of_watcher();
     let halt = signals.halt();
     let backend = Backend { client };
     let end = loop {
@@ -168,6 +185,7 @@ async fn watch(
             tokio::select! {
                 biased;
                 () = halt.wait_until_set() => Ok(None),
+                problem = stuck::problem_of(&backend, &agent) => Ok(Some(WatchEnd::Stuck(problem))),
                 ended = out.while_shown(run, ended) => ended.map(Some),
             }
         };
@@ -182,6 +200,7 @@ async fn watch(
             let run = format!("run {} of agent {}", watched.run, watched.agent);
             Err(undecided(&run, &pending, backend.channel(), out))
         }
+        Some(WatchEnd::Stuck(problem)) => Err(stuck::end(&backend, &watched, problem).await),
         Some(WatchEnd::Braked) => Err(braked(&format!("run {} is stopped where it is", watched.run))),
         Some(WatchEnd::Run(run)) => match &run.parked {
             Some(parked) => Err(waits(&run.run_key, parked)),
@@ -192,10 +211,10 @@ async fn watch(
         },
         None => {
             let run = watched.run;
-            let message = format!("stopped watching run {run}; it continues in the daemon");
+            let message = format!("run {run} continues in the daemon; only watching it has ended");
             let agent = &watched.agent;
             let hint = format!(
-                "`wakeful chat {agent}` attaches to it, `wakeful runs show {run}` shows it, `wakeful runs cancel {run}` cancels it"
+                "`wakeful chat {agent}` watches it again, `wakeful runs show {run}` shows it, `wakeful runs cancel {run}` cancels it"
             );
             Err(Failure::new("watch_interrupted", message, hint).with_exit(signals.exit()))
         }
@@ -210,6 +229,8 @@ enum WatchEnd {
     Undecided(Vec<Decision>),
     /// A brake was set.
     Braked,
+    /// The daemon cannot work for the agent.
+    Stuck(Problem),
 }
 
 /// The failure for a braked agent. A brake may last for days, so the command does not wait.

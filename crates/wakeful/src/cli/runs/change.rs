@@ -164,6 +164,9 @@ pub(super) async fn undo(wanted: &UndoArgs, shared: &GlobalArgs, out: &Out) -> R
         Ok((run_key, backend.call(request(run_key, true)).await?))
     });
     let (run_key, plan) = planned.await?;
+    if !wanted.paths.is_empty() && is_empty(&plan) {
+        return Err(nothing_matched(wanted));
+    }
     if wanted.dry_run || plan.restored_total + plan.removed_total == 0 {
         out.answer(&plan, &report_text(&plan));
         return Ok(());
@@ -177,6 +180,22 @@ pub(super) async fn undo(wanted: &UndoArgs, shared: &GlobalArgs, out: &Out) -> R
     .await?;
     out.answer(&report, &report_text(&report));
     Ok(())
+}
+
+/// Whether a plan has no file of the run.
+const fn is_empty(plan: &UndoReport) -> bool {
+    plan.restored_total + plan.removed_total + plan.skipped_total + plan.unchanged_total == 0
+}
+
+fn nothing_matched(wanted: &UndoArgs) -> Failure {
+    let named: Vec<String> = wanted
+        .paths
+        .iter()
+        .map(|path| path.escape_debug().to_string())
+        .collect();
+    let message = format!("the run changed no file that matches {}", named.join(", "));
+    let hint = format!("see what it changed: wakeful runs diff {}", wanted.run);
+    Failure::new("no_matching_file", message, hint)
 }
 
 fn confirm(plan: &UndoReport, out: &Out) -> Result<(), Failure> {

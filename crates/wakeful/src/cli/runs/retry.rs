@@ -8,6 +8,7 @@ use crate::discover::home_holder;
 use crate::failure::Failure;
 use crate::global_args::GlobalArgs;
 use crate::show::Out;
+use crate::show::phrase::short;
 
 /// What to change.
 pub(super) struct RetryChanges {
@@ -61,7 +62,7 @@ pub(super) async fn retry(
         Admission::New => "queued",
         Admission::Duplicate => "already under way",
     };
-    let key = &accepted.run_key;
+    let key = short(&accepted.run_key);
     out.answer(
         &accepted,
         &format!("{how}: `wakeful runs show {key}` shows the answer"),

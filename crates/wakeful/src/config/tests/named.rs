@@ -1,7 +1,7 @@
 //! Tests of sections whose names people choose.
 
 use wakeful_core::id::AgentId;
-use wakeful_core::inference::{InferenceCategory, RequestField};
+use wakeful_core::inference::{ModelPurpose, RequestField};
 
 use super::*;
 
@@ -97,7 +97,7 @@ key = "file:/keys/mine"
 first_byte_ms = 5000
 incremental = true
 [agents.coach]
-categories = ["conversation"]
+purposes = ["conversation"]
 request_fields = ["text", "tools"]
 [agents.coach.models]
 conversation = ["mine/*"]
@@ -141,16 +141,13 @@ fn providers_routes_agents_and_prices_are_read_with_their_names() {
     );
     let [coach, other] = agents();
     let permits = config.permissions(&coach);
-    assert_eq!(
-        permits.categories,
-        BTreeSet::from([InferenceCategory::Conversation])
-    );
+    assert_eq!(permits.purposes, BTreeSet::from([ModelPurpose::Conversation]));
     let patterns = |list: &[&str]| list.iter().map(|&one| one.to_owned()).collect::<Vec<_>>();
     assert_eq!(
         permits.models,
         BTreeMap::from([
-            (InferenceCategory::Conversation, patterns(&["mine/*"])),
-            (InferenceCategory::Embedding, patterns(&["anthropic/*", "mine/*"])),
+            (ModelPurpose::Conversation, patterns(&["mine/*"])),
+            (ModelPurpose::Embedding, patterns(&["anthropic/*", "mine/*"])),
         ]),
         "a rule for one category leaves what is said of the others"
     );
@@ -160,7 +157,7 @@ fn providers_routes_agents_and_prices_are_read_with_their_names() {
     );
     let permits = config.permissions(&other);
     assert_eq!(
-        permits.models[&InferenceCategory::Embedding],
+        permits.models[&ModelPurpose::Embedding],
         ["anthropic/*", "mine/*"]
     );
     assert_eq!(permits.shown.len(), RequestField::ALL.len());

@@ -356,3 +356,42 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn an_action_that_ran_before_shows_its_further_output() {
+    let mut live = Live::new(style(60, Charset::Utf8));
+    let mut terminal = Emulator::new(60);
+    live.follow(run());
+    live.resume_action(operation("one"), "ExecCommand", r#"{"cmd":"make"}"#);
+    live.printed(&Printed {
+        operation_id: operation("one"),
+        text: "line 7\n",
+    });
+    live.tick(Duration::from_secs(2));
+    terminal.write(&live.draw());
+    let text = terminal.text();
+    assert!(
+        text.contains("│ line 7\n") && text.trim_end().ends_with("2 s · ExecCommand make"),
+        "{text}"
+    );
+    live.event(Some(run()), &permitted("one", "make"));
+    live.event(Some(run()), &executed("one"));
+    live.tick(Duration::from_secs(3));
+    terminal.write(&live.draw());
+    let text = terminal.text();
+    assert!(
+        text.trim_end().ends_with("waiting for the model"),
+        "one action:\n{text}"
+    );
+}
+
+#[test]
+fn no_spinner_moves_while_a_person_decides() {
+    let mut live = Live::new(style(60, Charset::Ascii));
+    let mut terminal = Emulator::new(60);
+    live.follow(run());
+    live.await_decision();
+    live.tick(Duration::from_secs(2));
+    terminal.write(&live.draw());
+    assert_eq!(terminal.text().trim_end(), "2 s * waiting for a decision");
+}
