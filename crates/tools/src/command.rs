@@ -364,7 +364,8 @@ impl Running {
         for line in lines {
             match serde_json::from_slice(&line) {
                 Ok(Report::Network) => self.start_network(network),
-                Ok(Report::Started { isolation, .. }) => self.isolation = Some(isolation),
+                Ok(Report::Confined { isolation }) => self.isolation = Some(isolation),
+                Ok(Report::Started { .. }) => {}
                 Ok(Report::Ended(end)) => {
                     self.end = Some((self.ending, end));
                     self.is_over = true;

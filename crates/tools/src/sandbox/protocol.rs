@@ -108,10 +108,14 @@ impl Containment {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Report {
-    /// The shell runs.
-    Started {
+    /// The command is confined and starts next. It is reported first, because a command that exceeds a limit
+    /// immediately may leave no time for another report.
+    Confined {
         /// The isolation that was actually enforced.
         isolation: Isolation,
+    },
+    /// The shell runs.
+    Started {
         /// The shell's process group, if the supervisor sees it under that number.
         group: Option<i32>,
     },

@@ -108,11 +108,9 @@ pub(super) fn run(
     } else {
         Isolation::none()
     };
+    above.report(&Report::Confined { isolation });
     if let Some(task) = &spec.task {
-        above.report(&Report::Started {
-            isolation,
-            group: None,
-        });
+        above.report(&Report::Started { group: None });
         perform(task, above);
         return Ok(());
     }
@@ -124,7 +122,7 @@ pub(super) fn run(
         Containment::Namespace => None,
         Containment::Subreaper => Some(shell.as_raw_nonzero().get()),
     };
-    above.report(&Report::Started { isolation, group });
+    above.report(&Report::Started { group });
     reap(shell, above)
 }
 

@@ -32,9 +32,6 @@ use crate::process;
 /// fast as they can take longer and must not be left behind.
 pub(crate) const HUNT_MAX: Duration = Duration::from_secs(10);
 
-/// How long the reaper may take to report the shell that it has just started.
-const START_MAX: Duration = Duration::from_millis(20);
-
 /// The priority of the supervisor if it alone limits the number of processes: it must be scheduled among
 /// thousands of them. Only the superuser may set it, and only the superuser needs it.
 const PRIORITY: i32 = -20;
@@ -232,7 +229,7 @@ impl SupervisorState<'_> {
             let wait = match self.limiter.look(self.reaper) {
                 Ok(wait) => wait,
                 Err(exceeded) => {
-                    self.read_start_report();
+                    self.read_sent_reports();
                     // Before the report, because every millisecond may use up more of the resource.
                     self.kill();
                     self.above.report(&Report::Exceeded(exceeded));
@@ -271,12 +268,11 @@ impl SupervisorState<'_> {
         }
     }
 
-    /// Reads the report of the shell's start, if it is still missing: a command may exceed a limit
-    /// immediately, and its result must show that it ran and how it was isolated.
-    fn read_start_report(&mut self) {
-        let wait = Timespec::try_from(START_MAX).unwrap_or_default();
+    /// Reads the reports that the reaper has sent: a command may exceed a limit immediately, and its result
+    /// must show that it ran and how it was isolated.
+    fn read_sent_reports(&mut self) {
         let mut fds = [PollFd::new(&self.below, PollFlags::IN)];
-        if self.group.is_none() && poll(&mut fds, Some(&wait)) == Ok(1) {
+        if poll(&mut fds, Some(&Timespec::default())) == Ok(1) {
             let _killed_anyway = self.read_reports();
         }
     }
@@ -290,7 +286,8 @@ impl SupervisorState<'_> {
             let report = serde_json::from_slice(&line);
             self.is_shell_gone |= matches!(report, Ok(Report::Ended(_)));
             match report {
-                Ok(Report::Started { group, .. }) => {
+                Ok(Report::Confined { .. }) => {}
+                Ok(Report::Started { group }) => {
                     self.group = group.map_or(Some(self.reaper), Pid::from_raw);
                     if self.term == TermState::Owed {
                         self.terminate();
