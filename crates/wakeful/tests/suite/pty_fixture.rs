@@ -6,6 +6,7 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
@@ -20,6 +21,8 @@ pub(super) struct Terminal {
     keyboard: File,
     child: Child,
     bytes: Arc<Mutex<Vec<u8>>>,
+    /// Ends when every process has closed the terminal and all bytes are read.
+    reader: JoinHandle<()>,
 }
 
 impl Terminal {
@@ -81,7 +84,7 @@ impl Terminal {
             File::from(keyboard.try_clone().expect("a copy")),
             Arc::clone(&bytes),
         );
-        std::thread::spawn(move || {
+        let reader = std::thread::spawn(move || {
             let mut chunk = [0; 4_096];
             // An error means that the program has closed the terminal.
             while let Ok(count @ 1..) = reader.read(&mut chunk) {
@@ -93,6 +96,7 @@ impl Terminal {
             keyboard: keyboard.into(),
             child,
             bytes,
+            reader,
         }
     }
 
@@ -165,9 +169,9 @@ impl Terminal {
         self.child.wait().expect("gone");
     }
 
-    /// Waits for the end of the program; its exit status.
+    /// Waits for the end of the program and for its last words; its exit status.
     pub(super) fn exit(mut self) -> (Option<i32>, String) {
-        wait_until(|| !self.is_running());
+        wait_until(|| !self.is_running() && self.reader.is_finished());
         let code = self.child.wait().expect("a status").code();
         (code, self.screen())
     }
