@@ -6,6 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::attempt::AttemptRecord;
 use crate::decision::{Channel, DENY, DecisionStatus};
 use crate::failure::truncate_chars;
 use crate::guardrail::GUARDRAIL;
@@ -18,7 +19,7 @@ use crate::report::payload::{
     ToolExecuted,
 };
 use crate::report::{Event, EventKind, PREVIEW_CHARS_MAX};
-use crate::run::HOOK_BLOCKED;
+use crate::run::{BUDGET_EXCEEDED, HOOK_BLOCKED};
 use crate::time::Millis;
 
 string_enum! {
@@ -228,11 +229,11 @@ fn untruncated(payload: &Payload) -> Option<AuditContent> {
         Payload::ToolExecuted(executed) => refused_by_tool(executed),
         Payload::RunParked(parked) => Some(over_budget(parked)),
         Payload::RuntimeError(failed) => refused_request(failed),
+        Payload::ProviderRoundCompleted(round) => refused_model(&round.attempt),
         Payload::MessageAdmitted(_)
         | Payload::AgentStateChanged(_)
         | Payload::WakeDecided(_)
         | Payload::RunStarted(_)
-        | Payload::ProviderRoundCompleted(_)
         | Payload::AssistantRoundRecorded(_)
         // The denial that a guardrail or a hook leads to has its own entry.
         | Payload::GuardrailTripped(_)
@@ -327,11 +328,12 @@ fn refused_by_tool(executed: &ToolExecuted) -> Option<AuditContent> {
     })
 }
 
-/// A model request that no budget covers.
+/// A model request or an action that no budget covers.
 fn over_budget(parked: &RunParked) -> AuditContent {
+    let action = parked.action.as_ref();
     AuditContent {
-        operation_id: None,
-        tool: String::new(),
+        operation_id: action.map(|action| action.operation_id),
+        tool: action.map_or_else(String::new, |action| action.tool.clone()),
         decision: AuditDecision::Deny,
         stage: GateStage::Quota,
         rule: parked.code.clone(),
@@ -340,21 +342,42 @@ fn over_budget(parked: &RunParked) -> AuditContent {
     }
 }
 
+/// A request that a gate or the budget refused to one model of a route, so that the next one is asked. The refusal
+/// of the last one ends the run or parks it, which has its own entry.
+fn refused_model(attempt: &AttemptRecord) -> Option<AuditContent> {
+    let kind = attempt.failure_kind.as_deref()?;
+    let mut codes = inference::CODES.into_iter().chain([BUDGET_EXCEEDED]);
+    let code = codes.find(|code| *code == kind && attempt.advanced_to_fallback)?;
+    Some(AuditContent {
+        operation_id: None,
+        tool: String::new(),
+        decision: AuditDecision::Deny,
+        stage: stage_of_request(code),
+        rule: code.to_owned(),
+        reason: format!("the request to {} was not sent", attempt.model_ref),
+        category: Some(DenialCategory::of_code(code)),
+    })
+}
+
+fn stage_of_request(code: &str) -> GateStage {
+    match code {
+        inference::OUT_OF_SCOPE => GateStage::Scope,
+        HOOK_BLOCKED => GateStage::Hooks,
+        BUDGET_EXCEEDED => GateStage::Quota,
+        _ => GateStage::Policy,
+    }
+}
+
 /// A model request, or a reply, that a gate, a guardrail or a hook refused; none for any other failure.
 fn refused_request(failed: &RuntimeError) -> Option<AuditContent> {
     let artifact = &failed.failure_artifact;
     let mut codes = inference::CODES.into_iter().chain([GUARDRAIL, HOOK_BLOCKED]);
     let code = codes.find(|code| *code == artifact.kind)?;
-    let stage = match code {
-        inference::OUT_OF_SCOPE => GateStage::Scope,
-        HOOK_BLOCKED => GateStage::Hooks,
-        _ => GateStage::Policy,
-    };
     Some(AuditContent {
         operation_id: None,
         tool: String::new(),
         decision: AuditDecision::Deny,
-        stage,
+        stage: stage_of_request(code),
         rule: code.to_owned(),
         reason: artifact.summary.clone(),
         category: Some(DenialCategory::of_code(code)),

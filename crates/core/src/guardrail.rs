@@ -174,8 +174,7 @@ impl GuardrailPolicy {
     /// The guardrails that a call trips.
     #[must_use]
     pub fn tool_trips(&self, tool: &str, input: &Value) -> Vec<GuardrailTrip> {
-        let applies = |spec: &&GuardrailSpec| spec.tools.is_empty() || spec.tools.contains(tool);
-        let specs: Vec<GuardrailSpec> = self.tool_guardrails.iter().filter(applies).cloned().collect();
+        let specs = self.specs_of(tool);
         if specs.is_empty() {
             return Vec::new();
         }
@@ -185,6 +184,17 @@ impl GuardrailPolicy {
             Err(TooDeep) => Text::Unknown,
         };
         trips(GuardrailPlace::Tool, &specs, &text)
+    }
+
+    /// The guardrails that a call may trip whose arguments nothing reads before they are used.
+    #[must_use]
+    pub fn unread_tool_trips(&self, tool: &str) -> Vec<GuardrailTrip> {
+        trips(GuardrailPlace::Tool, &self.specs_of(tool), &Text::Unknown)
+    }
+
+    fn specs_of(&self, tool: &str) -> Vec<GuardrailSpec> {
+        let applies = |spec: &&GuardrailSpec| spec.tools.is_empty() || spec.tools.contains(tool);
+        self.tool_guardrails.iter().filter(applies).cloned().collect()
     }
 
     /// Checks the bounds of every guardrail.
@@ -303,9 +313,29 @@ fn normalized(text: &str) -> String {
     result
 }
 
-/// Characters without width, with which a phrase could be written so that it is read and not found.
+/// Characters that Unicode calls default ignorable: they are not seen, so a phrase could be written with them, read
+/// and not found.
 const fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2064}' | '\u{feff}')
+    matches!(
+        c,
+        '\u{ad}'
+            | '\u{34f}'
+            | '\u{61c}'
+            | '\u{115f}'..='\u{1160}'
+            | '\u{17b4}'..='\u{17b5}'
+            | '\u{180b}'..='\u{180f}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{3164}'
+            | '\u{fe00}'..='\u{fe0f}'
+            | '\u{feff}'
+            | '\u{ffa0}'
+            | '\u{fff0}'..='\u{fff8}'
+            | '\u{1bca0}'..='\u{1bca3}'
+            | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e0fff}'
+    )
 }
 
 struct TooDeep;

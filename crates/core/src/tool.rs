@@ -15,6 +15,7 @@ pub use self::capability::{AgentAccessScope, AgentCapability, Capability, Enviro
 pub use self::changed::{CHANGED_MAX, ChangedEntity, EntityLink, EntityRelation};
 pub use self::connection::{
     Connection, ConnectionVerdict, REFUSED_CONNECTIONS_MAX, reached_hosts, refused_connections,
+    with_connections_of,
 };
 pub use self::contract::{
     ContractDocument, ContractError, ContractMismatch, FactKind, IdempotencyStrategy, RegisteredTool,

@@ -389,6 +389,11 @@ pub trait ToolHost: Send + Sync + 'static {
         Some(TOOL_MS_MAX)
     }
 
+    /// Returns the longest that a call may take by the limits of its tool; none if that is unknown.
+    fn longest_ms(&self, tool: &str, _input: &Value) -> Option<u64> {
+        self.time_limit_ms(tool)
+    }
+
     /// Returns the bytes without the values of secrets that commands may receive; none if they contain none.
     fn redact(&self, _bytes: &[u8]) -> Option<Vec<u8>> {
         None

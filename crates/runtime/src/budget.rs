@@ -28,7 +28,7 @@ use crate::{Engine, EngineError};
 /// The least run time for which an effect starts. With less, nearly every effect would be stopped before its end.
 const RUN_TIME_LEAST_MS: u64 = 1_000;
 
-/// The most run time that a tool reserves which has no limit of its own: the longest that a command may take.
+/// The most run time that a tool reserves whose limit is unknown.
 const TOOL_RUN_TIME_MS_MAX: u64 = 60 * 60 * 1_000;
 
 /// The most bytes that an action reserves which may write to files: what a command may write unless a setting says
@@ -277,8 +277,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             return demands;
         }
         let input = claimed.asked.get(position).map(|call| &call.input);
-        let timeout = || input.and_then(|input| input.get("timeout_ms")?.as_u64());
-        let most = self.tools.time_limit_ms(&action.tool).or_else(timeout);
+        let most = input.and_then(|input| self.tools.longest_ms(&action.tool, input));
         demands.push(run_time(most.unwrap_or(TOOL_RUN_TIME_MS_MAX)));
         let facts = || match input {
             Some(input) => self.tools.facts(&action.tool, input, &claimed.settings.sandbox),

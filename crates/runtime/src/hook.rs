@@ -18,8 +18,9 @@ use wakeful_core::policy::{PolicyEffect, PolicyVerdict};
 use wakeful_core::report::EventDraft;
 use wakeful_core::report::payload::{HookExecuted, Payload};
 use wakeful_core::run::{HOOK_BLOCKED, ModelReply, RunPhase, blocked_message};
-use wakeful_core::step::{OUTCOME_UNKNOWN, PriorActions, StepStatus, ToolError};
+use wakeful_core::step::{CallReads, OUTCOME_UNKNOWN, PriorActions, StepStatus, ToolError};
 use wakeful_core::tool::gate::GateStop;
+use wakeful_core::tool::with_connections_of;
 use wakeful_ports::model::Model;
 use wakeful_ports::tool::{HookRequest, HookRun, TOOL_INPUT, ToolHost, ToolOutcome};
 
@@ -31,6 +32,10 @@ use crate::tool_call::Intent;
 /// Maximum length of a hook's command in an event, in characters.
 const SHOWN_CHARS_MAX: usize = 120;
 
+/// Why a call is blocked that was denied when the hooks before it would have run, and is permitted now.
+const HOOKS_SKIPPED: &str =
+    "the rules changed while the model wrote, so the hooks before the call did not run";
+
 /// The code of a result that a hook withholds.
 const RESULT_WITHHELD: &str = "result_withheld";
 
@@ -39,6 +44,8 @@ const RESULT_WITHHELD: &str = "result_withheld";
 pub(crate) enum HookEffect {
     #[default]
     None,
+    /// They did not run, because the call was denied when the reply came.
+    Skipped,
     /// The call needs an approval.
     Ask,
     /// The call is denied, for this reason.
@@ -46,10 +53,16 @@ pub(crate) enum HookEffect {
 }
 
 impl HookEffect {
+    /// The stop of a call that was denied when its hooks would have run, unless it is denied now as well.
+    pub(crate) fn stop_unless_denied(&self, reads: &CallReads) -> Option<GateStop> {
+        let is_denied = reads.fault.is_some() || reads.verdict.effect == PolicyEffect::Deny;
+        (*self == Self::Skipped && !is_denied).then(|| GateStop::of_hook(HOOKS_SKIPPED))
+    }
+
     pub(crate) fn stop(&self) -> Option<GateStop> {
         match self {
             Self::Block(reason) => Some(GateStop::of_hook(reason)),
-            Self::None | Self::Ask => None,
+            Self::None | Self::Skipped | Self::Ask => None,
         }
     }
 
@@ -57,7 +70,7 @@ impl HookEffect {
     pub(crate) fn applied(&self, verdict: PolicyVerdict) -> PolicyVerdict {
         match self {
             Self::Ask => verdict.asked_by_hook(),
-            Self::None | Self::Block(_) => verdict,
+            Self::None | Self::Skipped | Self::Block(_) => verdict,
         }
     }
 }
@@ -233,6 +246,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         left_ms: u64,
     ) -> Result<(), EarlyEnd> {
         if self.is_denied(claimed, call) {
+            claimed.hooks.effects.insert(position, HookEffect::Skipped);
             return Ok(());
         }
         let event = HookEvent::PreToolUse;
@@ -323,7 +337,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             format!("{tool} was performed, and a hook of the operator withholds its result: {reason}");
         let fault = ToolError::new(RESULT_WITHHELD, &message, "do not repeat the call; ask a person");
         ToolOutcome {
-            content: fault.receipt(tool),
+            content: with_connections_of(&outcome.content, fault.receipt(tool)),
             // An error or an unknown outcome stays what it is.
             code: outcome.code.or(Some(fault.kind)),
             blobs: Vec::new(),

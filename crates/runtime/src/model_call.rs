@@ -28,7 +28,7 @@ use self::gate::{
 use crate::budget::{demands_of_request, granted};
 use crate::hook::MessageCheck;
 use crate::run::ClaimedRun;
-use crate::step::{EarlyEnd, EffectResult, Interrupts, NextAction, asked, scope_of};
+use crate::step::{EarlyEnd, EffectResult, Freshness, Interrupts, NextAction, asked, scope_of};
 use crate::{Engine, EngineError, Observer, PrivacyMode, TextDelta};
 
 /// Maximum duration of one model request, above any provider's own limit. A longer request counts as timed
@@ -57,6 +57,11 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             MessageCheck::Passed => {}
             MessageCheck::PassedAfterWait => look = None,
             MessageCheck::Blocked(failure) => {
+                // An earlier process may have sent the request, and its result is unknown.
+                if claimed.freshness == Freshness::Recovered {
+                    self.settle_request(claimed, operation_id, HoldEnd::InFull)
+                        .await?;
+                }
                 let blocked = failed(*failure, 0, AttemptCost::default());
                 return Ok(NextAction::Input(Box::new(blocked)));
             }
@@ -98,15 +103,31 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         };
         if permit.money.is_some() || !permit.grants.is_empty() {
             // Nothing was sent, so the reservation is released.
-            let (run, now) = (claimed.run_key(), self.clock.now());
-            let freed = self.store.write(move |tx| {
-                tx.settle_holds(&run, &[(operation_id, HoldEnd::Released)], now)?;
-                tx.settle_spend(&operation_id, Some(MicroUsd(0)))
-            });
-            freed.await?;
-            self.observer.on_spend_settled();
+            self.settle_request(claimed, operation_id, HoldEnd::Released)
+                .await?;
         }
         Ok(instead)
+    }
+
+    /// Ends the reservations of a request without a result: they are released, or count in full.
+    async fn settle_request(
+        &self,
+        claimed: &ClaimedRun,
+        operation_id: OperationId,
+        end: HoldEnd,
+    ) -> Result<(), EngineError> {
+        let (agent, fence) = (claimed.row.agent_id.clone(), claimed.fence);
+        let (run, now) = (claimed.run_key(), self.clock.now());
+        let cost = matches!(end, HoldEnd::Released).then_some(MicroUsd(0));
+        let settled = self.store.write(move |tx| {
+            // A runner that lost the agent must not end the reservation of the one that has it.
+            tx.lock_head(&agent, fence)?;
+            tx.settle_holds(&run, &[(operation_id, end)], now)?;
+            tx.settle_spend(&operation_id, cost)
+        });
+        settled.await?;
+        self.observer.on_spend_settled();
+        Ok(())
     }
 
     /// Sends the request and waits for its response.

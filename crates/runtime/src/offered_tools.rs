@@ -3,6 +3,7 @@
 use serde_json::json;
 use wakeful_core::agent_settings::AgentSettings;
 use wakeful_core::conversation::ToolSpec;
+use wakeful_core::guardrail::blocking;
 use wakeful_core::policy::PolicyEffect;
 use wakeful_core::step::PriorActions;
 use wakeful_core::sub_run::{self, START_RUN};
@@ -37,7 +38,8 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
     }
 
     /// Whether the provider of the current model may search the web. It searches while it writes the reply, so a
-    /// verdict that asks cannot be answered in time and counts as a denial.
+    /// verdict that asks cannot be answered in time and counts as a denial. Nothing reads its queries before they are
+    /// used, so a guardrail that compares phrases may be tripped by any of them.
     fn may_search_web(&self, claimed: &ClaimedRun) -> bool {
         if !claimed.settings.web_search || !self.model.profile(claimed.machine.active_model()).searches_web {
             return false;
@@ -47,12 +49,13 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         let judged = JudgedCall {
             agent_id: &claimed.row.agent_id,
             tool: WEB_SEARCH,
-            input: &json!({}),
+            input: &json!({ "query": "?" }),
             rules: &rules,
             hook: &HookEffect::None,
             history: history.as_ref(),
         };
         let read = self.call_reads(&judged, PriorActions::default());
-        read.verdict.effect == PolicyEffect::Permit
+        let trips = rules.guardrails.unread_tool_trips(WEB_SEARCH);
+        read.verdict.effect == PolicyEffect::Permit && blocking(&trips).is_none()
     }
 }

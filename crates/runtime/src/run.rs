@@ -36,6 +36,7 @@ pub(crate) use thread::{Thread, blocks};
 pub(crate) use transition::{Applied, CommitOutcome, PreparedCommit};
 
 use self::reads::ActionHistory;
+use crate::budget::owner_of;
 use crate::hook::{HookState, denials};
 use crate::interject::InterjectionHint;
 use crate::step::{EffectResult, Freshness, NextAction};
@@ -118,6 +119,8 @@ enum TransitAttempt {
     PolicyChanged,
     /// Nothing is written, because another run of the agent used a tool with a quota.
     QuotaUsed,
+    /// Nothing is written, because a person set the first limit since the run was read.
+    FirstLimit,
     /// Nothing is written, because a limit does not cover every action that would begin.
     OverBudget(BudgetStop),
 }
@@ -295,6 +298,10 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
                     claimed.settings = *settings;
                     reads = self.read_again(claimed, &performed.input, reads).await?;
                 }
+                Ok(TransitAttempt::FirstLimit) => {
+                    let row = claimed.row.clone();
+                    claimed.budget = self.store.read(move |view| owner_of(view, &row)).await?;
+                }
                 // Fewer actions are covered each time.
                 Ok(TransitAttempt::OverBudget(stop)) => reads.budget = Some(stop),
                 Ok(TransitAttempt::PolicyChanged | TransitAttempt::QuotaUsed) => {
@@ -363,6 +370,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             CommitOutcome::Reconfigured(settings) => return Ok(TransitAttempt::Reconfigured(settings)),
             CommitOutcome::PolicyChanged => return Ok(TransitAttempt::PolicyChanged),
             CommitOutcome::QuotaUsed => return Ok(TransitAttempt::QuotaUsed),
+            CommitOutcome::FirstLimit => return Ok(TransitAttempt::FirstLimit),
             CommitOutcome::OverBudget(stop) => return Ok(TransitAttempt::OverBudget(stop)),
         };
         fail_point::fail_point("transition.after_commit");

@@ -220,6 +220,20 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
 
     /// The known facts about one call, before the machine decides on it.
     pub(crate) fn call_reads(&self, call: &JudgedCall<'_>, seen: PriorActions) -> CallReads {
+        let reads = self.judged_reads(call, seen.clone(), call.hook.stop());
+        match call.hook.stop_unless_denied(&reads) {
+            Some(stop) => self.judged_reads(call, seen, Some(stop)),
+            None => reads,
+        }
+    }
+
+    /// The facts about a call that the hooks before it passed or stopped.
+    fn judged_reads(
+        &self,
+        call: &JudgedCall<'_>,
+        seen: PriorActions,
+        stop_of_hooks: Option<GateStop>,
+    ) -> CallReads {
         let JudgedCall {
             agent_id,
             tool,
@@ -234,7 +248,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         let facts = self.facts_of(call, starts.as_ref(), checked.as_ref());
         let class = starts.as_ref().map(|_| EffectClass::Internal).or(known);
         let class = class.unwrap_or(EffectClass::Plain);
-        let stop = self.gate(call).or_else(|| hook.stop());
+        let stop = self.gate(call).or(stop_of_hooks);
         let query = PolicyQuery {
             agent_id,
             tool,

@@ -26,6 +26,9 @@ const WORKDIR_BYTES_MAX: usize = 4096;
 pub(crate) const TIMEOUT_DEFAULT_MS: u64 = 120_000;
 pub(crate) const TIMEOUT_MAX_MS: u64 = 3_600_000;
 
+/// The time until a command that exceeded its limit is gone.
+const STOP_MS_MAX: u64 = 5_000;
+
 /// Most hosts that a command may ask for: a person reads all of them.
 const HOSTS_MAX: usize = 8;
 
@@ -161,6 +164,12 @@ impl Arguments {
     }
 }
 
+/// The longest that a command with these arguments takes.
+pub(crate) fn longest_ms(input: &Value) -> u64 {
+    let limit_ms = input.get("timeout_ms").and_then(Value::as_u64);
+    limit_ms.unwrap_or(TIMEOUT_DEFAULT_MS).saturating_add(STOP_MS_MAX)
+}
+
 /// The tool's description and schema for the model.
 pub(crate) fn spec() -> ToolSpec {
     schema::spec::<Arguments>(TOOL, DESCRIPTION)
@@ -181,6 +190,18 @@ mod tests {
 
     fn fault(input: &Value) -> ToolError {
         Arguments::parse(input).expect_err("a fault")
+    }
+
+    #[test]
+    fn a_command_takes_at_most_its_time_limit_and_the_time_to_stop_it() {
+        assert_eq!(
+            longest_ms(&json!({"cmd": "ls"})),
+            TIMEOUT_DEFAULT_MS + STOP_MS_MAX
+        );
+        assert_eq!(
+            longest_ms(&json!({"cmd": "ls", "timeout_ms": 7})),
+            7 + STOP_MS_MAX
+        );
     }
 
     #[test]

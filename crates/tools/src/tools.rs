@@ -24,7 +24,7 @@ use wakeful_ports::tool::{
     HookRequest, HookRun, StopSignal, TOOL_MS_MAX, ToolHost, ToolOutcome, ToolRequest,
 };
 
-use crate::arguments::Arguments;
+use crate::arguments::{self, Arguments};
 use crate::command::CommandStop;
 use crate::contract;
 use crate::hook::{self, HookContext, HookFiles};
@@ -250,6 +250,13 @@ impl ToolHost for Tools {
             .map_or(Some(TOOL_MS_MAX), |entry| entry.time_limit_ms)
     }
 
+    fn longest_ms(&self, tool: &str, input: &Value) -> Option<u64> {
+        match self.entry(tool)?.group {
+            ToolGroup::Command => Some(arguments::longest_ms(input)),
+            _ => self.time_limit_ms(tool),
+        }
+    }
+
     fn retry(&self, tool: &str) -> Option<RetryPolicy> {
         self.entry(tool)?.retry
     }
@@ -263,7 +270,10 @@ impl ToolHost for Tools {
                 ..command_facts(input, scope)
             },
             Some(ToolGroup::Files | ToolGroup::Scan) => self.inner.file_facts(tool, input, scope),
-            Some(ToolGroup::Web) => web::facts(input, scope),
+            Some(ToolGroup::Web) => CallFacts {
+                is_workspace_untrusted: self.inner.is_workspace_untrusted(),
+                ..web::facts(input, scope)
+            },
             Some(ToolGroup::Journal) => journal::facts(tool, input),
             Some(ToolGroup::Provider | ToolGroup::JournalReading | ToolGroup::Engine) | None => {
                 CallFacts::default()

@@ -50,6 +50,13 @@ decision_answered | {CALL, "decision_id": K, "status": "cancelled", "version": 2
 run_parked | {"code": "budget_exceeded", "exceeded": {"scope": "all", "resource": "money", "period": "daily",
     "max": 5, "used": 4, "needed": 2}}
     | deny quota budget_exceeded budget_exceeded
+run_parked | {"code": "budget_exceeded", "action": {CALL}, "exceeded": {"scope": "run", "resource": "tool_calls",
+    "period": "lifetime", "max": 5, "used": 5, "needed": 1}}
+    | deny quota budget_exceeded budget_exceeded
+provider_round_completed | {ATTEMPT, "failure_kind": "out_of_scope", "advanced_to_fallback": true}
+    | deny scope out_of_scope out_of_scope
+provider_round_completed | {ATTEMPT, "failure_kind": "budget_exceeded", "advanced_to_fallback": true}
+    | deny quota budget_exceeded budget_exceeded
 runtime_error | {"failure_artifact": {"category": "runtime", "kind": "secret_unavailable", "summary": "no key"}}
     | deny policy secret_unavailable secret_unavailable
 "#;
@@ -63,6 +70,10 @@ fn each_verdict_and_each_stop_has_an_entry() {
         "CALL",
         &format!("\"operation_id\": {key}, \"tool\": \"ExecCommand\""),
     );
+    let attempt = json!({"round": 0, "provider": "p", "model_ref": "m", "attempt": 1, "max_attempts": 1, "duration_ms": 0,
+        "outcome": "fail_fast_aborted"});
+    let attempt = attempt.to_string();
+    let table = table.replace("ATTEMPT", attempt.trim_matches(['{', '}']));
     for row in table.lines().filter(|row| !row.is_empty()) {
         let [kind, payload, expected] = row.split(" | ").collect::<Vec<_>>()[..] else {
             panic!("three cells: {row}")

@@ -60,6 +60,7 @@ fn a_phrase_is_found_in_every_spelling_of_case_and_space() {
         "DROP\n\tTABLE x",
         "a drop\u{200b} ta\u{ad}ble",
         "Drop\u{a0}Table",
+        "dr\u{2066}op\u{fe0f} \u{34f}ta\u{e0041}ble",
     ] {
         assert_eq!(
             names(&policy.tool_trips("T", &json!({"q": [{"x": text}]}))),
@@ -86,6 +87,12 @@ fn a_tool_guardrail_reads_only_calls_of_its_tools() {
     );
     assert_eq!(names(&policy.tool_trips("A", &json!({}))), ["all"]);
     assert_eq!(names(&policy.tool_trips("B", &json!({"v": "x"}))), ["any"]);
+}
+
+#[test]
+fn unread_arguments_may_trip_every_guardrail_of_their_tool() {
+    let policy = for_tools(&[spec("any", &["x"], &[]), spec("other", &["x"], &["B"])]);
+    assert_eq!(names(&policy.unread_tool_trips("A")), ["any"]);
 }
 
 #[test]

@@ -354,6 +354,7 @@ fn beginning(later: RunMachine) -> RunMachine {
         answer_repairs: fresh.answer_repairs,
         sources: fresh.sources,
         has_acted_untrusted: fresh.has_acted_untrusted,
+        has_open_hosts: fresh.has_open_hosts,
         linked_reads: fresh.linked_reads,
         tool_rates: fresh.tool_rates,
         phase: fresh.phase,

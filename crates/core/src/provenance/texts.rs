@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::{Evidence, SourceKind, SourceRef, Sources};
 use crate::conversation::{Attachment, Block, Role};
+use crate::journal::RecordId;
 
 /// One entry of the transcript with its sources.
 #[derive(Debug, Clone, Copy)]
@@ -79,8 +80,11 @@ impl<'a> RunTexts<'a> {
     }
 
     /// Whether an id belongs to a record that the operator named: the result that has the id has a text of the
-    /// same record that the operator wrote.
+    /// same record that the operator wrote. Nothing but an id is named in this way.
     pub(super) fn is_record_named(&self, id: &str) -> bool {
+        if RecordId::parse("id", id).is_err() {
+            return false;
+        }
         let results = self
             .entries
             .iter()

@@ -22,8 +22,8 @@ pub use self::decision::{AnswerGiven, DecisionAnswered, DecisionAsked, DecisionE
 pub use self::record::{ContentErased, DataPruned, ErasedTarget, RowsBound};
 pub use self::run::{
     ActionCancelled, AssistantRoundRecorded, AttentionDismissed, ConnectionRefused, GuardrailTripped,
-    HookExecuted, PolicyDecided, ProviderRoundCompleted, QuarantineResolved, RunEnded, RunFault, RunParked,
-    RunQuarantined, RunStarted, RunUndone, RuntimeError, SubRunStarted, ToolExecuted,
+    HookExecuted, ParkedAction, PolicyDecided, ProviderRoundCompleted, QuarantineResolved, RunEnded,
+    RunFault, RunParked, RunQuarantined, RunStarted, RunUndone, RuntimeError, SubRunStarted, ToolExecuted,
 };
 use crate::key::{Digest, OperationId, RunKey};
 

@@ -208,7 +208,9 @@ impl Transition {
         // An approval holds only for the targets that the person saw.
         let is_approved = action.question.as_ref().is_some_and(|one| one.covers(targets));
         match (&action.fate, verdict.effect) {
-            (ActionStatus::Waiting, PolicyEffect::Deny) => {
+            // The person is no longer asked, because no answer would permit the action.
+            (ActionStatus::Waiting | ActionStatus::AwaitingApproval, PolicyEffect::Deny) => {
+                self.withdraw(action);
                 let refused = match stop {
                     Some(stop) => Refusal::denied(stop.stage, stop.fault()),
                     None => {

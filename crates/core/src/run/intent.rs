@@ -9,7 +9,7 @@ use crate::budget::BudgetExceeded;
 use crate::policy::GateStage;
 use crate::rate::take_call;
 use crate::report::EventDraft;
-use crate::report::payload::RunParked;
+use crate::report::payload::{ParkedAction, RunParked};
 use crate::step::{Action, ActionStatus, EffectClass};
 use crate::time::Millis;
 use crate::tool::QuotaReads;
@@ -138,17 +138,19 @@ impl Transition {
         let intended = actions
             .iter_mut()
             .filter(|action| action.fate == ActionStatus::Intended);
-        let mut taken_back = 0_usize;
+        let mut first = None;
         for action in intended.skip(covered) {
             action.fate = ActionStatus::Waiting;
-            taken_back = taken_back.saturating_add(1);
+            first.get_or_insert_with(|| ParkedAction {
+                operation_id: action.operation_id,
+                tool: action.tool.clone(),
+            });
         }
-        if covered > 0 || taken_back == 0 {
-            return None;
-        }
+        let first = first.filter(|_| covered == 0)?;
         self.events.push(EventDraft::new(RunParked {
             code: BUDGET_EXCEEDED.to_owned(),
             exceeded: stop.exceeded,
+            action: Some(first),
         }));
         Some(stop.exceeded)
     }

@@ -233,6 +233,7 @@ impl Transition {
         self.events.push(EventDraft::new(RunParked {
             code: BUDGET_EXCEEDED.to_owned(),
             exceeded,
+            action: None,
         }));
         self.turn.phase = RunPhase::Parked {
             attempt,

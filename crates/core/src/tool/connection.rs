@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 string_enum! {
     /// What happened to a connection.
@@ -57,6 +58,20 @@ fn connections(receipt: &str) -> Vec<Connection> {
     found.unwrap_or_default()
 }
 
+/// A receipt that replaces the result of a command, with the connections of the result: what the command reached is
+/// known even if its result is withheld.
+#[must_use]
+pub fn with_connections_of(result: &str, receipt: String) -> String {
+    let found = connections(result);
+    match serde_json::from_str(&receipt) {
+        Ok(Value::Object(mut fields)) if !found.is_empty() => {
+            fields.insert("connections".to_owned(), json!(found));
+            Value::Object(fields).to_string()
+        }
+        Ok(_) | Err(_) => receipt,
+    }
+}
+
 /// The refused connections in the result of a command.
 #[must_use]
 pub fn refused_connections(receipt: &str) -> Vec<Connection> {
@@ -64,4 +79,20 @@ pub fn refused_connections(receipt: &str) -> Vec<Connection> {
     found.retain(|connection| connection.verdict == ConnectionVerdict::Refused);
     found.truncate(REFUSED_CONNECTIONS_MAX);
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_receipt_that_replaces_a_result_keeps_the_connections() {
+        let made = json!({"host": "a.example", "port": 443, "verdict": "allowed", "reason": "listed", "count": 1,
+            "sent_bytes": 0, "received_bytes": 9});
+        let result = json!({"stdout_preview": "hidden", "connections": [made]}).to_string();
+        let receipt = with_connections_of(&result, json!({"kind": "withheld"}).to_string());
+        assert_eq!(reached_hosts(&receipt), ["a.example:443"]);
+        assert!(!receipt.contains("hidden"), "{receipt}");
+        assert_eq!(with_connections_of("{}", "{}".to_owned()), "{}");
+    }
 }

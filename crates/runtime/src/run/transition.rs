@@ -111,6 +111,8 @@ pub(crate) enum CommitOutcome {
     PolicyChanged,
     /// Nothing is written, because a tool with a quota was used since its uses were counted.
     QuotaUsed,
+    /// Nothing is written, because a person set the first limit since the run was read.
+    FirstLimit,
     /// Nothing is written, because a limit does not cover every action that would begin.
     OverBudget(BudgetStop),
 }
@@ -155,6 +157,9 @@ impl PreparedCommit {
             if !words.is_empty() {
                 return Ok(CommitOutcome::Interjected(words));
             }
+        }
+        if self.begins && self.budget.is_none() && tx.has_limits()? {
+            return Ok(CommitOutcome::FirstLimit);
         }
         if let Some(change) = &self.budget
             && let Some(stop) = change.write(tx)?
@@ -203,7 +208,7 @@ impl PreparedCommit {
                     .filter(|one| one.status == DecisionStatus::Pending);
                 match open {
                     Some(decision) => tx.put_decision(&decision.withdrawn(at), decision.version),
-                    // A person answered at the same moment; the run has ended anyway.
+                    // A person answered at the same moment; the action does not begin anyway.
                     None => Ok(()),
                 }
             }

@@ -9,7 +9,7 @@ use wakeful_core::run::{BUDGET_EXCEEDED, RunInput};
 use wakeful_core::step::{
     CrashRecovery, ErrorEnvelope, StepResult, StepStatus, ToolError, result_blob_with, unknown_fault,
 };
-use wakeful_core::tool::refused_connections;
+use wakeful_core::tool::{refused_connections, with_connections_of};
 use wakeful_ports::fail_point;
 use wakeful_ports::model::Model;
 use wakeful_ports::planted_bugs;
@@ -66,9 +66,10 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         limit: TimeLimit,
         late: Option<ToolOutcome>,
     ) -> ToolOutcome {
-        match late {
+        let is_stopped = |done: &ToolOutcome| matches!(done.code.as_deref(), Some(CANCELLED | NOT_BEGUN));
+        match &late {
             // Its effect is known.
-            Some(done) if done.code.as_deref() != Some(CANCELLED) => return done,
+            Some(done) if !is_stopped(done) => return done.clone(),
             None if intent.class.after_crash() == CrashRecovery::Unknown => {
                 return self.unknown(intent.operation_id, &intent.call).await;
             }
@@ -90,11 +91,12 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
                 ToolError::new(BUDGET_EXCEEDED, &message, "do what takes less time")
             }
         };
+        let said = late.as_ref().map_or("", |done| done.content.as_str());
         ToolOutcome {
-            content: fault.receipt(tool),
+            content: with_connections_of(said, fault.receipt(tool)),
             code: Some(fault.kind),
             exit_status: None,
-            sandbox: None,
+            sandbox: late.and_then(|done| done.sandbox),
             blobs: Vec::new(),
             images: Vec::new(),
             changed: Vec::new(),

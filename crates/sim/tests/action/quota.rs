@@ -1,5 +1,6 @@
 //! Quotas of tools, with real runs on a real store.
 
+use wakeful_core::budget::{BudgetResource, BudgetScope, LimitKey};
 use wakeful_core::key::{ActionBase, Digest};
 use wakeful_core::policy::{DenialCategory, GateStage};
 use wakeful_core::run::{MACHINE, MACHINE_VERSION, RunStatus};
@@ -7,6 +8,7 @@ use wakeful_core::time::Millis;
 use wakeful_core::tool::CallRecord;
 use wakeful_core::tool::invocation::{CallEnd, TrailStep};
 use wakeful_store::rows::{RunRow, StepRow};
+use wakeful_store::{StoreError, Tx};
 
 use super::*;
 
@@ -147,18 +149,22 @@ fn use_elsewhere(store: &Store) {
             end: Some(CallEnd::performed(StepStatus::Ok, None, content)),
         }),
     };
+    write_elsewhere(store, move |tx| {
+        tx.create_run(&run)?;
+        tx.put_step(&step)
+    });
+}
+
+/// Commits as another process would, while this one is inside a verdict.
+fn write_elsewhere(store: &Store, act: impl Fn(&mut Tx<'_>) -> Result<(), StoreError> + Send + 'static) {
     let store = store.clone();
     let write = move || {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .build()
             .expect("a runtime");
-        let written = store.write(move |tx| {
-            tx.create_run(&run)?;
-            tx.put_step(&step)
-        });
-        runtime.block_on(written).expect("written");
+        runtime.block_on(store.write(act)).expect("written");
     };
-    std::thread::spawn(write).join().expect("a use");
+    std::thread::spawn(write).join().expect("written");
 }
 
 // Conformance: A-163, L-160
@@ -177,5 +183,26 @@ async fn a_use_between_the_count_and_the_intents_is_noticed() {
         daemon.settle().await;
         assert_eq!(daemon.begun().len(), begun);
         assert_eq!(statuses(&daemon.outcome().await)[1] == DENIED, is_used);
+    }
+}
+
+/// Sets the first limit of the home: no calls at all.
+fn allow_no_calls(store: &Store) {
+    let key = LimitKey::new(BudgetScope::All, "", BudgetResource::ToolCalls, None).expect("a limit");
+    write_elsewhere(store, move |tx| tx.set_limit(&key, 0, 0, Millis(0)));
+}
+
+#[tokio::test]
+async fn the_first_limit_applies_to_a_reply_that_has_arrived() {
+    for (is_limited, begun) in [(false, 1), (true, 0)] {
+        let daemon = Daemon::begin(Setting {
+            during_verdict: is_limited.then_some(allow_no_calls),
+            ..Setting::default()
+        })
+        .await;
+        daemon.tools.permits.add_permits(1);
+        daemon.settle().await;
+        assert_eq!(daemon.begun().len(), begun);
+        assert_eq!(daemon.outcome().await.0 == "open", is_limited);
     }
 }

@@ -2,6 +2,7 @@
 //! results are text from outside.
 
 use wakeful_core::conversation::WebSearch;
+use wakeful_core::guardrail::{GuardrailAction, GuardrailSpec};
 use wakeful_core::policy::{ForeignTargetPolicy, PermissionMode, RuleName};
 use wakeful_core::report::payload::Payload;
 
@@ -36,7 +37,7 @@ async fn searching(class: EffectClass, search: fn(&mut AgentSettings)) -> Daemon
 #[tokio::test]
 async fn a_search_is_offered_only_where_no_approval_is_needed() {
     type Case = (&'static str, bool, fn(&mut AgentSettings));
-    let cases: [Case; 7] = [
+    let cases: [Case; 8] = [
         ("on", true, on),
         ("off", false, |_| {}),
         ("denied", false, |settings| {
@@ -54,6 +55,16 @@ async fn a_search_is_offered_only_where_no_approval_is_needed() {
         ("permissive", true, |settings| {
             on(settings);
             settings.permission_mode = PermissionMode::Permissive;
+        }),
+        ("guarded", false, |settings| {
+            on(settings);
+            settings.guardrails.tool_guardrails = vec![GuardrailSpec {
+                name: "words".into(),
+                description: String::new(),
+                phrases: vec!["project x".into()],
+                tools: [WEB_SEARCH.into()].into(),
+                action: GuardrailAction::Block,
+            }];
         }),
         ("no category", false, |settings| {
             on(settings);

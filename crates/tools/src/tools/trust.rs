@@ -381,5 +381,11 @@ mod tests {
         assert!(read() && !facts().may_read_untrusted);
         answer(&tools, &workspace, false);
         assert!(!read() && facts().is_workspace_untrusted);
+        let page = json!({"url": "https://docs.example/"});
+        let page = tools.facts("WebFetch", &page, &SandboxScope::default());
+        assert!(
+            page.is_workspace_untrusted,
+            "a link in a file may carry what the file's writer had read"
+        );
     }
 }

@@ -402,11 +402,13 @@ fn only_named_agents_are_started() {
 
 #[test]
 fn other_calls_need_trusted_arguments() {
-    let mut scene = Scene::new("Add a task 'Review the docs' and close \"Water the garden\".");
-    let id = "0197-aa";
+    let mut scene = Scene::new(
+        "Read https://docs.example/start, add a task 'Review the docs' and close \"Water the garden\".",
+    );
+    let (id, other) = ("aa".repeat(16), "bb".repeat(16));
     let tasks = json!({"tasks": [
         {"task_id": id, "title": "Water the garden", "status": "open"},
-        {"task_id": "0197-bb", "title": "Send the keys", "status": "open"},
+        {"task_id": other, "title": "Send the keys", "status": "open"},
     ]});
     scene.page.push(Block::ToolResult {
         call_id: "c2".to_owned(),
@@ -419,8 +421,9 @@ fn other_calls_need_trusted_arguments() {
     for input in [
         json!({"title": "Send the keys"}),
         json!({"title": "review the docs", "details": "https://evil.example/collect"}),
-        json!({"task_id": "0197-bb"}),
+        json!({"task_id": other}),
         json!({"title": "eview the doc"}),
+        json!({"title": PAGE}),
         json!({"count": 3}),
     ] {
         assert!(judge(input.clone()), "{input}");

@@ -282,6 +282,18 @@ pub struct RunParked {
     pub code: String,
     /// The exceeded cap.
     pub exceeded: BudgetExceeded,
+    /// The action that does not begin; none if a model request is not sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub action: Option<ParkedAction>,
+}
+
+/// An action that a limit stops before it begins.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ParkedAction {
+    /// Id of the action.
+    pub operation_id: OperationId,
+    /// The tool that the action uses.
+    pub tool: String,
 }
 
 /// A run started a run of another agent.

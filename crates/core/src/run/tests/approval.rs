@@ -457,6 +457,24 @@ fn a_retry_is_intended_only_after_its_wait() {
 }
 
 #[test]
+fn an_action_that_waits_for_an_answer_is_denied_if_the_rules_became_stricter() {
+    let mut played = PlayedRun::begun(9);
+    played.ask(&asks_for(&[call("Read", 0), asking("Mail", 0), call("Read", 1)]));
+    let question = asked(&played)[0].decision_id;
+    let effects = played.turn.pending_effects();
+    let results = vec![played.result(&effects[0], StepStatus::Ok)];
+    let reads = restricted(&played, "c0_1", PolicyEffect::Deny);
+    played.take(RunInput::Settled { results }, reads);
+    assert_eq!(played.last().decisions, [DecisionWrite::Withdraw(question)]);
+    assert_eq!(
+        (open(&played), played.turn.waits_on()),
+        (vec!["c0_2".to_owned()], None)
+    );
+    played.end_all(StepStatus::Ok);
+    assert_eq!(played.receipt("c0_1")["kind"], "ask_tool");
+}
+
+#[test]
 fn a_planned_action_is_denied_if_the_rules_became_stricter() {
     let mut played = PlayedRun::begun(9);
     played.ask(&asks_for(&[asking("Shell", 0)]));
