@@ -4430,6 +4430,13 @@ export interface components {
         OperationId: components["schemas"]["Digest"];
         /** @description The kind of a message's origin. */
         OriginKind: "operator" | "subscription" | "schedule" | "trigger" | "run";
+        /** @description An action that a limit stops before it begins. */
+        ParkedAction: {
+            /** @description Id of the action. */
+            operation_id: components["schemas"]["OperationId"];
+            /** @description The tool that the action uses. */
+            tool: string;
+        };
         /** @description Why a run waits for budget. */
         ParkedReason: {
             /** @description The code, always `budget_exceeded`. */
@@ -5063,6 +5070,8 @@ export interface components {
         };
         /** @description A run waits for budget. */
         RunParked: {
+            /** @description The action that does not begin; none if a model request is not sent. */
+            action?: components["schemas"]["ParkedAction"];
             /** @description Stable code of the reason. */
             code: string;
             /** @description The exceeded cap. */
