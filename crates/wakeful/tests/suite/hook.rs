@@ -6,8 +6,12 @@ use super::home_fixture::{CommandOutput, TestHome, commands, statuses, wait_unti
 
 /// A home with the agent `main`, whose model runs these commands and then answers.
 fn home_with(cmds: &[&str]) -> TestHome {
+    home_of_script(&commands(cmds))
+}
+
+fn home_of_script(script: &str) -> TestHome {
     let home = TestHome::new();
-    let model = home.script(&commands(cmds));
+    let model = home.script(script);
     let workspace = home.workspace().display().to_string();
     let made = home.wakeful(&[
         "agent",
@@ -207,6 +211,36 @@ fn a_denial_is_recorded_before_its_hooks_and_nothing_is_executed() {
     );
     assert!(home.lines().is_empty() && !home.workspace().join("before").exists());
     verified(&home, ran.json()["run_key"].as_str().expect("a key"));
+}
+
+// Conformance: A-172
+#[test]
+fn a_call_whose_hooks_were_skipped_is_blocked_if_it_is_permitted_later() {
+    let home = home_of_script(
+        r#"
+rounds:
+  - tools:
+      - { name: ExecCommand, input: { cmd: "touch made" } }
+      - { name: ExecCommand, input: { cmd: "true" } }
+  - text: done
+"#,
+    );
+    let folder = home.home().join("policy");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let policy = folder.join("main.cedar");
+    let no_touch = "forbid (principal, action == Action::\"ExecCommand\", resource)\n\
+                   when { context has command && context.command.program == \"touch\" };\n";
+    std::fs::write(&policy, no_touch).expect("written");
+    // The hook before the second call removes the rule that denied the first.
+    let removes = format!("echo '// no rule' > '{}'", policy.display());
+    write_hooks(&home, &json!({"PreToolUse": command(&removes)}));
+    let ran = run(&home);
+    assert!(!home.workspace().join("made").exists(), "{ran:?}");
+    let decided = &of_kind(&home, "policy_decided")[0];
+    assert_eq!(
+        (&decided["rule"], &decided["stage"]),
+        (&json!("hook_blocked"), &json!("hooks"))
+    );
 }
 
 // Conformance: A-172
