@@ -25,19 +25,32 @@ async fn change(call: Call, asked: ChangeSetting) -> Result<SettingsList, ApiErr
     call.refuse_tools().await?;
     check_channel(&call, &asked.name)?;
     check_agent(&call, &asked).await?;
+    let model_warning = match asked.skip_model_test {
+        true => None,
+        false => {
+            let (name, value) = (asked.name.clone(), asked.value.clone());
+            let checked = call.host.providers().check_setting(name, value).await;
+            checked.map_err(|problem| ApiError::of(StatusCode::CONFLICT, problem))?
+        }
+    };
     let host = Arc::clone(&call.host);
-    blocking(move || {
+    let settings = blocking(move || {
         host.change_setting(&asked.name, &asked.value)?;
         host.settings()
+    });
+    Ok(SettingsList {
+        model_warning,
+        ..settings.await?
     })
-    .await
 }
 
-/// Refuses settings that run a program or send keys to another address, unless they come from the command
+/// Refuses settings that run a program or send an existing key to another address, unless they come from the command
 /// line: a stolen login of a browser must not be enough for that.
 fn check_channel(call: &Call, name: &str) -> Result<(), ApiError> {
-    let is_address = name.starts_with("providers.") && name.ends_with(".base_url");
-    if (is_address || name == "notify.command") && call.channel()? != Channel::Cli {
+    // The parts of a name may be quoted, as in the file.
+    let name = name.replace('"', "");
+    let is_target = name.starts_with("providers.") && (name.ends_with(".base_url") || name.ends_with(".key"));
+    if (is_target || name == "notify.command") && call.channel()? != Channel::Cli {
         let message = format!("{name} is changed only on the command line");
         let hint = format!("`wakeful config set {name} …`");
         return Err(ApiError::of(

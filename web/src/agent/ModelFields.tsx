@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useId } from "react";
 import { modelsQuery } from "../api/queries";
 import { labels } from "../labels";
-import { TextField } from "../ui/Field";
+import { CheckField, TextField } from "../ui/Field";
 import type { AgentFieldsProps } from "./AgentFields";
 import { ModelOptions } from "./ModelOptions";
 
@@ -35,6 +35,14 @@ export function ModelFields({ values, errors, onChange }: AgentFieldsProps) {
         onValue={(fallbacks) => onChange({ fallbacks })}
         error={errors.fallbacks}
       />
+      {(errors.model !== undefined || errors.fallbacks !== undefined || values.skipsModelTest) && (
+        <CheckField
+          label={agentForm.skipModelTest}
+          hint={agentForm.skipModelTestHint}
+          checked={values.skipsModelTest}
+          onValue={(skipsModelTest) => onChange({ skipsModelTest })}
+        />
+      )}
       <div className="fields">
         <TextField
           label={agentForm.dailyUsd}
