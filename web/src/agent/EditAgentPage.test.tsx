@@ -87,7 +87,11 @@ it("sends the capabilities that are left, and requires one", async () => {
 
 it("offers to use a refused model anyway, and shows that it is not verified", async () => {
   const sent = await edit();
-  const error = { code: "model_unknown", message: "model: ollama has no model x", hint: "did you mean ollama/y?" };
+  const error = {
+    code: "model_unknown",
+    message: "model: ollama has no model x",
+    hint: "did you mean ollama/y? `--no-test` accepts it",
+  };
   const fetchSettings = globalThis.fetch;
   vi.stubGlobal("fetch", async (request: Request) => {
     const isChange = request.method === "POST" && new URL(request.url).pathname.endsWith("/settings");
@@ -104,7 +108,7 @@ it("offers to use a refused model anyway, and shows that it is not verified", as
   expect(screen.queryByLabelText("Use the models without asking their providers")).toBeNull();
   fireEvent.change(screen.getByLabelText("Model"), { target: { value: "ollama/x" } });
   save();
-  await screen.findByText(/ollama has no model x.*Did you mean ollama\/y/);
+  await screen.findByText(/ollama has no model x.*Did you mean ollama\/y\?$/);
   fireEvent.click(screen.getByLabelText("Use the models without asking their providers"));
   save();
   await screen.findByText(/^Saved\..*Model ollama\/x is not verified/);

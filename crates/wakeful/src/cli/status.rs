@@ -66,7 +66,12 @@ pub(crate) async fn status(_args: &StatusArgs, shared: &GlobalArgs, out: &Out) -
     lines.extend(needs(&standing, out));
     let stuck: &[StuckAgent] = daemon.as_ref().map_or(&[], |status| &status.stuck);
     lines.extend(doing(&agents, stuck, driver));
-    let parked = runs.runs.iter().filter(|run| run.parked);
+    // A daemon reports the parked run of an agent as the reason why the agent is stuck.
+    let is_stuck = |agent: &str| stuck.iter().any(|one| one.agent_id == agent);
+    let parked = runs
+        .runs
+        .iter()
+        .filter(|run| run.parked && !is_stuck(&run.agent_id));
     lines.extend(parked.map(|run| {
         let hint = "`wakeful budget show` shows today's spending, `wakeful budget set` raises the cap";
         format!("parked   a run of {} waits for budget: {hint}", run.agent_id)
@@ -110,7 +115,7 @@ async fn probed(who: &HomeHolder, shared: &GlobalArgs) -> Option<Confinement> {
 }
 
 /// Why the settings file is not in force, and which changes need a restart.
-fn settings_lines(problem: Option<&SettingsProblem>, needs_restart: &[String]) -> Vec<String> {
+pub(super) fn settings_lines(problem: Option<&SettingsProblem>, needs_restart: &[String]) -> Vec<String> {
     let problem = problem.map(|problem| match problem.code.as_str() {
         POLICY_INVALID => format!(
             "policy   a file is invalid: {} — {}",

@@ -7,7 +7,7 @@ use wakeful_api::{AddProvider, AddedProvider, ProviderKind};
 use wakeful_core::inference::NO_SECRET;
 use wakeful_models::Credential;
 
-use super::{KEY_REFUSED, ProviderSetup, check_key, interrupted};
+use super::{KEY_MISSING, KEY_REFUSED, ProviderSetup, check_key, interrupted};
 use crate::config::{self, ConfigEdit, ProviderSettings};
 use crate::failure::Failure;
 use crate::home::Home;
@@ -35,9 +35,23 @@ impl ProviderSetup {
         let refused = test
             .as_ref()
             .filter(|test| test.code.as_deref() == Some(KEY_REFUSED));
-        if let Some(test) = refused {
-            let hint = "check the key and try again; nothing was stored";
-            return Err(Failure::new(KEY_REFUSED, test.message.clone(), hint));
+        match (refused, &asked.key) {
+            (Some(_), None) => {
+                let message = format!("key: {name} refuses requests without a key");
+                return Err(Failure::new(
+                    KEY_MISSING,
+                    message,
+                    "enter its key; nothing was stored",
+                ));
+            }
+            (Some(test), Some(_)) => {
+                let (message, hint) = (
+                    test.message.clone(),
+                    "check the key and try again; nothing was stored",
+                );
+                return Err(Failure::new(KEY_REFUSED, format!("key: {message}"), hint));
+            }
+            (None, _) => {}
         }
         let setup = self.clone();
         let stored = spawn_blocking(move || {

@@ -155,7 +155,8 @@ fn a_provider_is_added_over_http_and_its_first_request_works() {
 fn the_address_of_a_provider_with_a_key_is_not_changed_over_http() {
     let home = TestHome::new();
     fs::create_dir(home.home()).expect("a home");
-    let text = "[providers.work]\nkind = \"anthropic\"\nbase_url = \"https://models.example.org\"\nkey = \"env:WORK_KEY\"\n";
+    let text = "[providers.work]\nkind = \"anthropic\"\nbase_url = \"https://models.example.org\"\nkey = \"env:WORK_KEY\"\n\n\
+        [notify]\nwebhook = \"https://ntfy.example.org/topic\"\nwebhook_key = \"env:WORK_KEY\"\n";
     let file = home.home().join("config.toml");
     fs::write(&file, text).expect("settings");
     let daemon = RunningDaemon::serve(&home, &[]);
@@ -181,6 +182,8 @@ fn the_address_of_a_provider_with_a_key_is_not_changed_over_http() {
             ("providers.work.base_url", json!("https://evil.example.org")),
             ("providers.work.\"base_url\"", json!("https://evil.example.org")),
             ("providers.\"work\".base_url", Value::Null),
+            ("notify.webhook", json!("https://evil.example.org")),
+            ("notify.webhook_key", json!("env:OTHER_KEY")),
         ] {
             let refused = code(set(name, value).await);
             assert!(
@@ -190,8 +193,6 @@ fn the_address_of_a_provider_with_a_key_is_not_changed_over_http() {
         }
     });
     let after = fs::read_to_string(&file).expect("settings");
-    assert!(
-        after.starts_with(text) && !after.contains("[providers.evil]\nkey"),
-        "{after}"
-    );
+    let added = "[providers.evil]\nkind = \"anthropic\"\nbase_url = \"https://evil.example.org\"\n\n";
+    assert_eq!(after.replace(added, ""), text, "nothing else changed");
 }
