@@ -65,16 +65,14 @@ fn problem(hint: &str) -> Option<ErrorKind> {
     });
     let last = hint.split(' ').next_back();
     let error = Cli::try_parse_from(words).err()?;
-    match error.kind() {
-        ErrorKind::MissingRequiredArgument
-        | ErrorKind::MissingSubcommand
-        | ErrorKind::DisplayHelp
-        | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => None,
-        ErrorKind::InvalidValue
-            if hint.ends_with("MODE") || last.is_some_and(|word| word.starts_with("--")) =>
-        {
-            None
-        }
-        kind => Some(kind),
-    }
+    let is_incomplete = [
+        ErrorKind::MissingRequiredArgument,
+        ErrorKind::MissingSubcommand,
+        ErrorKind::DisplayHelp,
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand,
+    ]
+    .contains(&error.kind());
+    let is_placeholder = error.kind() == ErrorKind::InvalidValue
+        && last.is_some_and(|word| word == "MODE" || word.starts_with("--"));
+    (!is_incomplete && !is_placeholder).then(|| error.kind())
 }

@@ -105,7 +105,7 @@ fn init_asks_again_for_a_model_that_it_cannot_verify() {
 }
 
 /// Adds a provider over TCP, as the page does.
-fn add(fields: Value) -> AddProvider {
+fn add(fields: &Value) -> AddProvider {
     let mut all = json!({"provider": "work", "kind": "anthropic"});
     let members = all.as_object_mut().expect("an object");
     members.extend(fields.as_object().expect("an object").clone());
@@ -131,9 +131,9 @@ fn a_provider_is_added_over_http_and_its_first_request_works() {
     fs::create_dir(home.home()).expect("a home");
     let daemon = RunningDaemon::serve(&home, &[]);
     let client = client(&daemon);
-    let with_key = || add(json!({"base_url": fake.url, "key": KEY}));
+    let with_key = || add(&json!({"base_url": fake.url, "key": KEY}));
     block_on(async {
-        let insecure = add(json!({"base_url": "http://models.example.org/v1", "skip_test": true}));
+        let insecure = add(&json!({"base_url": "http://models.example.org/v1", "skip_test": true}));
         assert!(code(client.call(&insecure).await).contains("insecure_url"));
         assert!(code(client.call(&with_key()).await).contains("key_refused"));
         assert!(!holds_key(&home.home()), "nothing is stored");
@@ -163,7 +163,7 @@ fn the_address_of_a_provider_with_a_key_is_not_changed_over_http() {
     let client = client(&daemon);
     let elsewhere = async |provider: &str| {
         let fields = json!({"provider": provider, "base_url": "https://evil.example.org", "skip_test": true});
-        client.call(&add(fields)).await
+        client.call(&add(&fields)).await
     };
     let set = async |name: &str, value: Value| {
         let change = json!({"name": name, "value": value});
