@@ -9,7 +9,7 @@ import { ModelOptions } from "./ModelOptions";
 const { agentForm } = labels;
 
 /** The end of an error that the box below the field replaces. */
-const SKIP_TEST = / `--no-test` .*$/;
+const SKIP_TEST = /;? `--no-test` .*$/;
 
 /** The models of an agent and what it may spend. */
 export function ModelFields({ values, errors, onChange }: AgentFieldsProps) {

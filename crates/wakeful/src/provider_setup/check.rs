@@ -58,9 +58,10 @@ impl ProviderSetup {
         match test.code.as_deref() {
             None if !test.models.is_empty() => Ok(None),
             Some(MODEL_UNKNOWN) => {
+                let nearest = test.hint.unwrap_or_default();
+                let joint = if nearest.ends_with('?') { "" } else { ";" };
                 let hint = format!(
-                    "{} `--no-test` (`skip_model_test` in the API) accepts it unverified",
-                    test.hint.unwrap_or_default()
+                    "{nearest}{joint} `--no-test` (`skip_model_test` in the API) accepts it unverified"
                 );
                 Err(Failure::usage(MODEL_UNKNOWN, test.message, hint))
             }
