@@ -274,6 +274,23 @@ it("a key is stored without a test and never shown", async () => {
   await audit(page);
 });
 
+it("a provider with its own address is added, and an existing one is not changed", async () => {
+  await page.goto(`${daemon.url}/setup/providers`);
+  for (const address of ["https://models.example.org/v1", "https://elsewhere.example.org/v1"]) {
+    await role("button", { name: "Add provider" }).click();
+    await field("Name").fill("work");
+    await field("Base URL").fill(address);
+    await field("Add it without a test").check();
+    await audit(page);
+    await role("dialog").getByRole("button", { name: "Add provider" }).click();
+    await text(/work is added|There is a provider work already/i).waitFor();
+    await audit(page);
+    await page.keyboard.press("Escape");
+  }
+  await text("https://models.example.org/v1").waitFor();
+  expect(await text("https://elsewhere.example.org/v1").count()).toBe(0);
+});
+
 it("a setting is found, refuses a wrong value, and is changed", async () => {
   await page.goto(`${daemon.url}/setup/settings`);
   await field("Search settings").fill("budget.daily_usd");

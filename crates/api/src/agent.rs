@@ -156,6 +156,9 @@ pub struct AgentStatus {
     /// The guidance files of the agent, without their contents. Returned for a single agent, not in lists.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub loaded_agents_md: Vec<LoadedAgentsMd>,
+    /// Why a model could not be verified. Only in the response to the change that set it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model_warning: Option<String>,
 }
 
 /// The models of an agent's next run and where they were chosen. A run in progress keeps its own models.

@@ -22,7 +22,7 @@ endpoints! { "agents":
     /// Creates an agent.
     CreateAgent = Post "/api/agents" -> AgentStatus {
         201 "The agent was created",
-        409 "An agent with this name exists, or a setting is invalid, for example an unknown tool",
+        409 "An agent with this name exists, or a setting is invalid, for example an unknown tool or a model that its provider does not list",
     }
     /// Retrieves the settings of an agent.
     GetAgentSettings { agent_id: Text<AgentId> } = Get "/api/agents/{agent_id}/settings" -> AgentSettings { 200 "The settings" }
@@ -100,6 +100,9 @@ pub struct AgentSettings {
     pub web_search: bool,
     /// The categories of the journal that the agent may use; `*` alone means every category.
     pub allowed_category_ids: Vec<String>,
+    /// Why a model could not be verified. Only in the response to the change that set it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model_warning: Option<String>,
 }
 
 /// Defines a request with the settings of an agent as optional fields.
@@ -182,6 +185,9 @@ macro_rules! with_settings {
             #[serde(default, skip_serializing_if = "Change::is_keep")]
             #[schemars(with = "Option<BTreeSet<String>>", length(max = 256))]
             pub allowed_category_ids: Change<BTreeSet<String>>,
+            /// Accept models without asking their providers whether they have them.
+            #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+            pub skip_model_test: bool,
         }
 
         impl $name {
@@ -236,6 +242,7 @@ macro_rules! with_settings {
                     capabilities: settings.capabilities,
                     web_search: settings.web_search,
                     allowed_category_ids: settings.allowed_category_ids,
+                    skip_model_test: false,
                 }
             }
         }

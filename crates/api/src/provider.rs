@@ -12,6 +12,16 @@ endpoints! { "providers":
     ///
     /// Nothing is sent to a provider. Keys are never returned, only where they are stored.
     ListProviders {} = Get "/api/providers" -> Vec<ModelProvider> { 200 "The providers" }
+    /// Adds a provider with its own address, and stores its key if one is given.
+    ///
+    /// It is tested first with a request that costs nothing. If it refuses the key, nothing is stored unless
+    /// `skip_test` is true; a provider that cannot be reached is added. The address of an existing provider is never
+    /// changed here, because its key would be sent to the new address.
+    AddProvider = Post "/api/providers" -> AddedProvider {
+        201 "The provider was added",
+        403 "The caller is a process that an agent started",
+        409 "A provider with this name exists, its address is invalid, or it refuses the key, and nothing was stored",
+    } with { unredacted: &["key"] }
     /// Looks for model servers on this machine, at the usual ports of Ollama, LM Studio, llama.cpp and vLLM.
     ///
     /// Only loopback addresses are tried, and only when this endpoint is called.
@@ -120,6 +130,66 @@ pub struct LocalProvider {
     pub base_url: String,
     /// References of the models that the server has; at most 1000.
     pub models: Vec<String>,
+}
+
+/// The provider to add.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AddProvider {
+    /// The name, which is the part of a model reference before the slash.
+    pub provider: Text<RuleId>,
+    /// The wire format.
+    pub kind: ProviderKind,
+    /// The base URL: https, or http on this machine.
+    #[schemars(length(min = 1, max = 2048))]
+    pub base_url: String,
+    /// The key: printable ASCII characters without spaces. Surrounding white space is removed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 8192), extend("pattern" = r"^\s*[!-~]+\s*$"))]
+    pub key: Option<String>,
+    /// Add the provider without testing it.
+    #[serde(default)]
+    pub skip_test: bool,
+}
+
+/// Hides the key.
+impl std::fmt::Debug for AddProvider {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AddProvider")
+            .field("provider", &self.provider)
+            .field("base_url", &self.base_url)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The wire format of a provider.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub enum ProviderKind {
+    /// Anthropic Messages.
+    #[serde(rename = "anthropic")]
+    Anthropic,
+    /// OpenAI Responses.
+    #[serde(rename = "openai")]
+    OpenAi,
+    /// OpenAI Chat Completions.
+    #[serde(rename = "openai-chat")]
+    OpenAiChat,
+    /// OpenAI Codex.
+    #[serde(rename = "openai-codex")]
+    OpenAiCodex,
+    /// Gemini.
+    #[serde(rename = "gemini")]
+    Gemini,
+}
+
+/// An added provider, and the result of its test.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AddedProvider {
+    /// The provider.
+    pub provider: ModelProvider,
+    /// The result of the test. Absent if it was skipped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub test: Option<ProviderTest>,
 }
 
 /// The key to store.

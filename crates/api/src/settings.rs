@@ -17,7 +17,7 @@ endpoints! { "settings":
     /// A running daemon uses it from the next step on, unless it needs a restart.
     ChangeSetting = Post "/api/settings" -> SettingsList {
         200 "The settings after the change",
-        409 "The setting is unknown, its value is invalid, or the file is invalid",
+        409 "The setting is unknown, its value is invalid, its provider does not list the model, or the file is invalid",
     }
 }
 
@@ -31,6 +31,9 @@ pub struct SettingsList {
     /// Why the file is not in force, while it is invalid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<SettingsProblem>,
+    /// Why a model could not be verified. Only in the response to the change that set it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model_warning: Option<String>,
 }
 
 /// One setting.
@@ -76,4 +79,7 @@ pub struct ChangeSetting {
     /// The new value: text, a number, true or false, or a list of texts. Null removes the setting from the
     /// file, so that the default applies again.
     pub value: Value,
+    /// Accept models without asking their providers whether they have them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub skip_model_test: bool,
 }

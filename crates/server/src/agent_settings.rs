@@ -49,6 +49,10 @@ async fn create(call: Call, asked: CreateAgent) -> Result<AgentStatus, ApiError>
     }
     .applied_to(&before);
     check_last_tool(&call, &settings, &stored)?;
+    let model_warning = match asked.skip_model_test {
+        true => None,
+        false => check_models(&call, &settings, &before).await?,
+    };
     let new = NewAgent {
         agent_id: agent_id.clone(),
         workspace: stored.workspace,
@@ -62,7 +66,10 @@ async fn create(call: Call, asked: CreateAgent) -> Result<AgentStatus, ApiError>
     let made = open.runtime.agents.create(new).await?;
     // The name is reserved first, so that the file of an existing agent is never replaced.
     write_instructions(&call, &agent_id, &settings.instructions).await?;
-    Ok(StuckIndex::of(&open).status(&made))
+    Ok(AgentStatus {
+        model_warning,
+        ..StuckIndex::of(&open).status(&made)
+    })
 }
 
 async fn show(call: Call, asked: GetAgentSettings) -> Result<AgentSettings, ApiError> {
@@ -75,10 +82,15 @@ async fn change(call: Call, asked: ChangeAgentSettings) -> Result<AgentSettings,
     // A process of an agent's tool must not lift its own restrictions.
     call.refuse_tools().await?;
     let settings = checked(&call, asked.settings()).await?;
+    let skip_model_test = asked.skip_model_test;
     let Text(agent) = asked.agent_id;
     let runtime = call.runtime()?;
     let before = runtime.agents.settings(agent.clone()).await?;
     check_last_tool(&call, &settings, &settings.applied_to(&before))?;
+    let model_warning = match skip_model_test {
+        true => None,
+        false => check_models(&call, &settings, &before).await?,
+    };
     let workspace = match &settings.workspace {
         Change::Keep => Change::Keep,
         Change::Reset => Change::Set(call.host.workspace(&agent, None).map_err(conflict)?),
@@ -97,7 +109,39 @@ async fn change(call: Call, asked: ChangeAgentSettings) -> Result<AgentSettings,
     // happen.
     write_instructions(&call, &agent, &instructions).await?;
     let stored = runtime.agents.change_settings(agent.clone(), settings).await?;
-    view(&call, agent, stored).await
+    Ok(AgentSettings {
+        model_warning,
+        ..view(&call, agent, stored).await?
+    })
+}
+
+/// Refuses new models that their providers do not have. Returns a warning if that cannot be determined.
+async fn check_models(
+    call: &Call,
+    change: &SettingsChange,
+    before: &StoredSettings,
+) -> Result<Option<String>, ApiError> {
+    let model = change
+        .model
+        .value()
+        .filter(|model| before.model.as_ref() != Some(model));
+    let known = before.settings.fallbacks.as_ref();
+    let fallbacks = change.fallbacks.value().into_iter().flatten();
+    let fallbacks = fallbacks.filter(|model| !known.is_some_and(|known| known.contains(model)));
+    for (field, names) in [
+        ("model", model.into_iter().cloned().collect()),
+        ("fallbacks", fallbacks.cloned().collect::<Vec<_>>()),
+    ] {
+        let checked = call.host.providers().check_models(names).await;
+        let warning = checked.map_err(|problem| {
+            let message = format!("{field}: {}", problem.message);
+            conflict(Problem { message, ..problem })
+        })?;
+        if warning.is_some() {
+            return Ok(warning);
+        }
+    }
+    Ok(None)
 }
 
 /// Refuses a change that leaves the agent without any tool.
@@ -243,6 +287,7 @@ async fn view(call: &Call, agent: AgentId, stored: StoredSettings) -> Result<Age
         capabilities: record.capabilities,
         web_search: record.web_search,
         allowed_category_ids: list(record.allowed_category_ids),
+        model_warning: None,
     })
 }
 

@@ -3,9 +3,10 @@
 use std::pin::Pin;
 
 use axum::http::StatusCode;
+use serde_json::Value;
 use wakeful_api::{
-    FindLocalProviders, ListModels, ListProviders, LocalProvider, ModelChoice, ModelProvider, ProviderTest,
-    RemoveProviderKey, SetProviderKey, StoredKey, TestProvider,
+    AddProvider, AddedProvider, FindLocalProviders, ListModels, ListProviders, LocalProvider, ModelChoice,
+    ModelProvider, ProviderTest, RemoveProviderKey, SetProviderKey, StoredKey, TestProvider,
 };
 use wakeful_core::problem::Problem;
 
@@ -26,8 +27,17 @@ pub trait ProviderHost: Send + Sync + 'static {
     /// Looks for model servers on this machine.
     fn find_local(&self) -> HostFuture<Vec<LocalProvider>>;
 
+    /// Refuses models that their providers do not list. Returns a warning if a list cannot be read.
+    fn check_models(&self, names: Vec<String>) -> HostFuture<Option<String>>;
+
+    /// The same for the models that a setting names.
+    fn check_setting(&self, name: String, value: Value) -> HostFuture<Option<String>>;
+
     /// Tests a provider with its stored key.
     fn test(&self, asked: TestProvider) -> HostFuture<ProviderTest>;
+
+    /// Tests and adds a provider with its own address.
+    fn add(&self, asked: AddProvider) -> HostFuture<AddedProvider>;
 
     /// Tests and stores a key.
     fn set_key(&self, asked: SetProviderKey) -> HostFuture<StoredKey>;
@@ -39,6 +49,7 @@ pub trait ProviderHost: Send + Sync + 'static {
 pub(crate) fn routes() -> Routes {
     Routes::default()
         .add(list)
+        .add(add)
         .add(find_local)
         .add(set_key)
         .add(remove_key)
@@ -52,6 +63,11 @@ async fn list(call: Call, _: ListProviders) -> Result<Vec<ModelProvider>, ApiErr
 
 async fn models(call: Call, _: ListModels) -> Result<Vec<ModelChoice>, ApiError> {
     call.host.providers().models().await.map_err(refusal)
+}
+
+async fn add(call: Call, asked: AddProvider) -> Result<AddedProvider, ApiError> {
+    call.refuse_tools().await?;
+    call.host.providers().add(asked).await.map_err(refusal)
 }
 
 async fn find_local(call: Call, _: FindLocalProviders) -> Result<Vec<LocalProvider>, ApiError> {

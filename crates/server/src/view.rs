@@ -112,6 +112,7 @@ pub fn agent_status(view: &AgentView, going: WorkHealth) -> AgentStatus {
         token_usage: usage(agent.usage),
         model_rounds: agent.model_rounds,
         loaded_agents_md: Vec::new(),
+        model_warning: None,
     }
 }
 

@@ -1,13 +1,17 @@
 //! Set-up of model providers: lists them and their models, tests them without cost, stores their keys, and
 //! finds servers on this machine. The API, `wakeful init` and `wakeful models key` share it.
 
+mod add;
+mod check;
+
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
 use tokio::task::{JoinSet, spawn_blocking};
 use wakeful_api::{
-    LocalProvider, ModelChoice, ModelChoiceKind, ModelProvider, ProviderTest, SetProviderKey, StoredKey,
-    TestProvider,
+    AddProvider, AddedProvider, LocalProvider, ModelChoice, ModelChoiceKind, ModelProvider, ProviderTest,
+    SetProviderKey, StoredKey, TestProvider,
 };
 use wakeful_core::budget::PriceBasis;
 use wakeful_core::failure::ModelFailure;
@@ -18,6 +22,7 @@ use wakeful_models::{BuiltinProvider, Credential, HostedModel, ModelList, ModelR
 use wakeful_ports::model::Model as _;
 use wakeful_server::{HostFuture, ProviderHost};
 
+pub(crate) use self::check::MODEL_UNKNOWN;
 use crate::config::{self, ConfigEdit, Overrides};
 use crate::failure::Failure;
 use crate::home::Home;
@@ -159,7 +164,17 @@ impl ProviderSetup {
         model: Option<&str>,
         key: Option<Credential>,
     ) -> Result<ProviderTest, Failure> {
-        let (config, begun) = (self.provider(name)?, Instant::now());
+        self.test_provider(self.provider(name)?, model, key).await
+    }
+
+    /// The same for a provider that need not be in the settings.
+    async fn test_provider(
+        &self,
+        config: ProviderConfig,
+        model: Option<&str>,
+        key: Option<Credential>,
+    ) -> Result<ProviderTest, Failure> {
+        let begun = Instant::now();
         let (setup, tested) = (self.clone(), config.clone());
         let made = spawn_blocking(move || {
             let made = match key {
@@ -361,7 +376,7 @@ fn reached(config: &ProviderConfig, list: Option<ModelList>, model: Option<&str>
             };
             ProviderTest {
                 models,
-                ..problem("model_unknown", format!("{name} has no model {model}"), hint)
+                ..problem(MODEL_UNKNOWN, format!("{name} has no model {model}"), hint)
             }
         }
         None => ok(
@@ -416,6 +431,16 @@ impl ProviderHost for ProviderSetup {
         Box::pin(async move { Ok(Self::find_local(&setup).await) })
     }
 
+    fn check_models(&self, names: Vec<String>) -> HostFuture<Option<String>> {
+        let setup = self.clone();
+        Box::pin(async move { Ok(Self::check_models(&setup, &names).await?) })
+    }
+
+    fn check_setting(&self, name: String, value: Value) -> HostFuture<Option<String>> {
+        let setup = self.clone();
+        Box::pin(async move { Ok(Self::check_setting(&setup, &name, &value).await?) })
+    }
+
     fn test(&self, asked: TestProvider) -> HostFuture<ProviderTest> {
         let setup = self.clone();
         Box::pin(async move {
@@ -427,6 +452,11 @@ impl ProviderHost for ProviderSetup {
     fn set_key(&self, asked: SetProviderKey) -> HostFuture<StoredKey> {
         let setup = self.clone();
         Box::pin(async move { Ok(Self::set_key(&setup, asked).await?) })
+    }
+
+    fn add(&self, asked: AddProvider) -> HostFuture<AddedProvider> {
+        let setup = self.clone();
+        Box::pin(async move { Ok(Self::add(&setup, asked).await?) })
     }
 
     fn remove_key(&self, provider: String) -> HostFuture<ModelProvider> {

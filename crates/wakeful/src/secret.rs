@@ -15,6 +15,7 @@ use wakeful_models::{CREDENTIAL_BYTES_MAX, Credential};
 
 use crate::failure::Failure;
 use crate::global_args::text_variable;
+use crate::show::phrase::shell_word;
 use crate::system::replace_file;
 
 /// Maximum length of a handle in bytes: the longest path on Linux plus the prefix.
@@ -193,7 +194,7 @@ impl SecretHandle {
             ));
         }
         if found.mode() & 0o077 != 0 {
-            let hint = format!("`chmod 600 {}`", path.display());
+            let hint = format!("`chmod 600 {}`", shell_word(&path.display().to_string()));
             return Err(unsafe_("other users can read it", hint));
         }
         let limit = u64::try_from(CREDENTIAL_BYTES_MAX).unwrap_or(u64::MAX);

@@ -37,8 +37,8 @@ use crate::terminal::screen::Ink;
 pub(crate) use run::{Detail, RunSelection};
 pub(crate) use run_words::result as result_of_action;
 use table::{Charset, Layout, Table};
-pub(crate) use text::DriverPresence;
 pub(crate) use text::progress as progress_line;
+pub(crate) use text::{DriverPresence, facts};
 pub(crate) use view::{QueuedView, ResumedView};
 
 /// The output of a command, as text or JSON.

@@ -84,3 +84,33 @@ it("sends the capabilities that are left, and requires one", async () => {
   save();
   await waitFor(() => expect(sent.mock.calls).toEqual([[{ capabilities: ["fileRead"] }]]));
 });
+
+it("offers to use a refused model anyway, and shows that it is not verified", async () => {
+  const sent = await edit();
+  const error = {
+    code: "model_unknown",
+    message: "model: ollama has no model x",
+    hint: "did you mean ollama/y? `--no-test` accepts it",
+  };
+  const fetchSettings = globalThis.fetch;
+  vi.stubGlobal("fetch", async (request: Request) => {
+    const isChange = request.method === "POST" && new URL(request.url).pathname.endsWith("/settings");
+    if (!isChange) return fetchSettings(request);
+    const body = await request.json();
+    sent(body);
+    if (!body.skip_model_test) return Response.json({ error }, { status: 409 });
+    return Response.json({
+      ...settings,
+      model: body.model,
+      model_warning: "model ollama/x is not verified: it is away",
+    });
+  });
+  expect(screen.queryByLabelText("Use the models without asking their providers")).toBeNull();
+  fireEvent.change(screen.getByLabelText("Model"), { target: { value: "ollama/x" } });
+  save();
+  await screen.findByText(/ollama has no model x.*Did you mean ollama\/y\?$/);
+  fireEvent.click(screen.getByLabelText("Use the models without asking their providers"));
+  save();
+  await screen.findByText(/^Saved\..*Model ollama\/x is not verified/);
+  expect(sent.mock.calls).toEqual([[{ model: "ollama/x" }], [{ model: "ollama/x", skip_model_test: true }]]);
+});

@@ -5,6 +5,7 @@ import { invalidate, keys } from "../api/keys";
 import { agentSettingsQuery } from "../api/queries";
 import type { AgentSettings } from "../api/types";
 import { labels } from "../labels";
+import { toSentence } from "../text/sentence";
 import { ErrorNotice } from "../ui/ErrorNotice";
 import { fieldErrors } from "../ui/fieldErrors";
 import { Skeleton } from "../ui/Skeleton";
@@ -44,6 +45,7 @@ function EditAgent({ settings }: { settings: AgentSettings }) {
       await invalidate(client, [keys.agents(), keys.agent(agentId), keys.budget()]);
     },
   });
+  const modelWarning = (saved: AgentSettings) => saved.model_warning && toSentence(saved.model_warning);
   const found = agentErrors(draft.values);
   const refused = fieldErrors(saving.error, ERROR_NAMES);
   const submit = (event: FormEvent) => {
@@ -68,7 +70,7 @@ function EditAgent({ settings }: { settings: AgentSettings }) {
         onDiscard={draft.discard}
         isSaving={saving.isPending}
         button={saving.isPending ? labels.common.saving : labels.common.save}
-        saved={saving.isSuccess ? labels.agentForm.saved : undefined}
+        saved={saving.data && [labels.agentForm.saved, modelWarning(saving.data)].join(" ").trim()}
       />
     </form>
   );

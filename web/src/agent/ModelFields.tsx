@@ -2,11 +2,14 @@ import { useQuery } from "@tanstack/react-query";
 import { useId } from "react";
 import { modelsQuery } from "../api/queries";
 import { labels } from "../labels";
-import { TextField } from "../ui/Field";
+import { CheckField, TextField } from "../ui/Field";
 import type { AgentFieldsProps } from "./AgentFields";
 import { ModelOptions } from "./ModelOptions";
 
 const { agentForm } = labels;
+
+/** The end of an error that the box below the field replaces. */
+const SKIP_TEST = /;? `--no-test` .*$/;
 
 /** The models of an agent and what it may spend. */
 export function ModelFields({ values, errors, onChange }: AgentFieldsProps) {
@@ -22,7 +25,7 @@ export function ModelFields({ values, errors, onChange }: AgentFieldsProps) {
         isOptional
         value={values.model}
         onValue={(model) => onChange({ model })}
-        error={errors.model}
+        error={errors.model?.replace(SKIP_TEST, "")}
         list={modelsId}
         placeholder={defaultModel ?? agentForm.modelDefault}
       />
@@ -33,8 +36,16 @@ export function ModelFields({ values, errors, onChange }: AgentFieldsProps) {
         isOptional
         value={values.fallbacks}
         onValue={(fallbacks) => onChange({ fallbacks })}
-        error={errors.fallbacks}
+        error={errors.fallbacks?.replace(SKIP_TEST, "")}
       />
+      {(errors.model !== undefined || errors.fallbacks !== undefined || values.skipsModelTest) && (
+        <CheckField
+          label={agentForm.skipModelTest}
+          hint={agentForm.skipModelTestHint}
+          checked={values.skipsModelTest}
+          onValue={(skipsModelTest) => onChange({ skipsModelTest })}
+        />
+      )}
       <div className="fields">
         <TextField
           label={agentForm.dailyUsd}

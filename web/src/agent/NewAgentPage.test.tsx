@@ -7,15 +7,20 @@ import NewAgentPage from "./NewAgentPage";
 beforeEach(() => sessionStorage.clear());
 afterEach(cleanup);
 
-function create(note?: string): void {
+function create({ note, modelWarning }: { note?: string; modelWarning?: string } = {}): void {
   history.replaceState(null, "", "/setup/new-agent");
   vi.stubGlobal("fetch", async (request: Request) => {
     const { pathname } = new URL(request.url);
     if (request.method === "GET")
       return Response.json(pathname === "/api/models" ? [] : { agents: [], categories: [], tools: [] });
-    return Response.json(pathname === "/api/schedules" ? sampleSchedule(note ? { note } : {}) : sampleAgent(), {
-      status: 201,
-    });
+    return Response.json(
+      pathname === "/api/schedules"
+        ? sampleSchedule(note ? { note } : {})
+        : { ...sampleAgent(), model_warning: modelWarning },
+      {
+        status: 201,
+      },
+    );
   });
   render(
     <QueryClientProvider client={new QueryClient()}>
@@ -29,7 +34,7 @@ function create(note?: string): void {
 }
 
 it("shows when firings of the first schedule are skipped before it opens the agent", async () => {
-  create("firings are skipped while nothing changes");
+  create({ note: "firings are skipped while nothing changes" });
   await screen.findByText("Firings are skipped while nothing changes.");
   expect(location.pathname).toBe("/setup/new-agent");
   expect(screen.getByRole("link", { name: "Open main" }).getAttribute("href")).toBe("/agents/main");
@@ -38,4 +43,10 @@ it("shows when firings of the first schedule are skipped before it opens the age
 it("opens a new agent at once when there is nothing to know", async () => {
   create();
   await vi.waitFor(() => expect(location.pathname).toBe("/agents/main"));
+});
+
+it("shows that the model of a new agent is not verified before it opens the agent", async () => {
+  create({ modelWarning: "model ollama/x is not verified: ollama is away" });
+  await screen.findByText("Model ollama/x is not verified: ollama is away.");
+  expect(location.pathname).toBe("/setup/new-agent");
 });

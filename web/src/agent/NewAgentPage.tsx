@@ -10,6 +10,7 @@ import { ScheduleNote } from "../schedule/ScheduleNote";
 import { agentPath, Link, navigate } from "../shell/router";
 import { createSubscriptionOf, EMPTY_SUBSCRIPTION, subscriptionErrors } from "../subscription/draft";
 import { SubscriptionWarnings } from "../subscription/SubscriptionWarnings";
+import { toSentence } from "../text/sentence";
 import { ErrorNotice } from "../ui/ErrorNotice";
 import { fieldErrors } from "../ui/fieldErrors";
 import { useDraft } from "../ui/useDraft";
@@ -37,7 +38,7 @@ export default function NewAgentPage() {
   const wake = useDraft("agent-wake", useState(newWakeDraft)[0]);
   const [isChecked, setChecked] = useState(false);
   // What a failed attempt already created is not created again.
-  const created = useRef<{ agent: string; schedule?: Schedule }>({ agent: "" });
+  const created = useRef<{ agent: string; schedule?: Schedule; modelWarning?: string }>({ agent: "" });
   const schedule = {
     ...wake.values.pattern,
     agentId: agent.values.name,
@@ -48,13 +49,16 @@ export default function NewAgentPage() {
 
   const create = async () => {
     const name = agent.values.name;
-    if (created.current.agent !== name) await createAgent(createAgentOf(agent.values, agent.changes));
-    created.current.agent = name;
+    if (created.current.agent !== name) {
+      const { model_warning } = await createAgent(createAgentOf(agent.values, agent.changes));
+      created.current = { agent: name, modelWarning: model_warning };
+    }
     if (wake.values.hasSchedule) created.current.schedule ??= await addSchedule(addScheduleOf(schedule));
     const subscribed = wake.values.hasSubscription
       ? await createSubscription(createSubscriptionOf(name, wake.values.subscription))
       : undefined;
-    return { name, subscribed, note: created.current.schedule?.note };
+    const { schedule: scheduled, modelWarning } = created.current;
+    return { name, subscribed, note: scheduled?.note, modelWarning };
   };
   const creating = useMutation({
     mutationFn: create,
@@ -119,17 +123,20 @@ interface Created {
   subscribed?: Subscription;
   /** When firings of its schedule are skipped. */
   note?: string;
+  /** Why its model is not verified. */
+  modelWarning?: string;
 }
 
-function hasNotes({ subscribed, note }: Created): boolean {
-  return note !== undefined || (subscribed?.warnings?.length ?? 0) > 0;
+function hasNotes({ subscribed, note, modelWarning }: Created): boolean {
+  return modelWarning !== undefined || note !== undefined || (subscribed?.warnings?.length ?? 0) > 0;
 }
 
-/** A new agent is complete, but its schedule or subscription may not do what is expected: shown before its page. */
-function CreatedWithNotes({ created: { name, subscribed, note } }: { created: Created }) {
+/** A new agent is complete, but its model, schedule or subscription may not do what is expected: shown before its page. */
+function CreatedWithNotes({ created: { name, subscribed, note, modelWarning } }: { created: Created }) {
   return (
     <section className="panel" aria-labelledby="created-title">
       <h2 id="created-title">{labels.agentForm.created(name)}</h2>
+      {modelWarning && <p role="status">{toSentence(modelWarning)}</p>}
       {note && <ScheduleNote note={note} />}
       {subscribed?.warnings && subscribed.warnings.length > 0 && (
         <SubscriptionWarnings name={subscribed.subscription_id} warnings={subscribed.warnings} />

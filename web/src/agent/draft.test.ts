@@ -28,6 +28,7 @@ it("checks limits where they are typed", () => {
   expect(agentErrors({ ...draft, maxRounds: "0" })).toHaveProperty("maxRounds");
   expect(agentErrors({ ...draft, categories: [] })).toHaveProperty("categories");
   expect(agentErrors({ ...draft, instructions: "ä".repeat(16_385) })).toHaveProperty("instructions");
+  expect(agentErrors({ ...draft, instructions: "ä".repeat(16_384) })).not.toHaveProperty("instructions");
   expect(byteCount("ä")).toBe(2);
 });
 

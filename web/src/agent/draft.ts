@@ -31,6 +31,8 @@ export interface AgentDraft {
   instructions: string;
   model: string;
   fallbacks: string;
+  /** Whether models are accepted without asking their providers whether they have them. */
+  skipsModelTest: boolean;
   dailyUsd: string;
   maxRounds: string;
   workspace: string;
@@ -57,6 +59,7 @@ export const FIELD_NAMES = {
   instructions: "instructions",
   model: "model",
   fallbacks: "fallbacks",
+  skip_model_test: "skipsModelTest",
   daily_usd: "dailyUsd",
   max_rounds: "maxRounds",
   workspace: "workspace",
@@ -91,6 +94,7 @@ export const EMPTY_AGENT: AgentDraft = {
   instructions: "",
   model: "",
   fallbacks: "",
+  skipsModelTest: false,
   dailyUsd: "",
   maxRounds: "",
   workspace: "",
@@ -115,6 +119,7 @@ export function agentDraftOf(settings: AgentSettings): AgentDraft {
     instructions: settings.instructions ?? "",
     model: settings.model ?? "",
     fallbacks: settings.fallbacks?.join(" ") ?? "",
+    skipsModelTest: false,
     dailyUsd: settings.daily_usd ?? "",
     maxRounds: settings.max_rounds === undefined ? "" : String(settings.max_rounds),
     workspace: settings.workspace ?? "",
@@ -183,6 +188,7 @@ export function createAgentOf(draft: AgentDraft, changes: Partial<AgentDraft>): 
 }
 
 function wireValue(field: keyof AgentDraft, value: AgentDraft[keyof AgentDraft] | undefined): unknown {
+  if (field === "skipsModelTest") return value === true;
   if (field === "sandbox") return sandboxScopeOf(value as SandboxDraft);
   if (field === "webSearch") return value === WEB_SEARCH_ON ? true : null;
   if (field === "toolQuotas") return toolQuotasOf(value as QuotaDrafts);

@@ -5,6 +5,7 @@ import type { paths } from "./schema.gen";
 import { setLoggedOut } from "./session";
 import { removeToken, tokenHeaders } from "./token";
 import type {
+  AddProvider,
   AddSchedule,
   AddSource,
   AnswerDecision,
@@ -243,6 +244,7 @@ export const getTools = () => responseBody(client.GET("/api/tools"));
 export const getModels = () => responseBody(client.GET("/api/models"));
 export const getProviders = () => responseBody(client.GET("/api/providers"));
 export const findLocalProviders = () => responseBody(client.GET("/api/providers/local"));
+export const addProvider = (body: AddProvider) => responseBody(client.POST("/api/providers", { body }));
 export const setProviderKey = (name: string, body: { key: string; skip_test: boolean }) =>
   responseBody(client.POST("/api/providers/{provider}/key", { params: provider(name), body }));
 export const removeProviderKey = (name: string) =>

@@ -1195,7 +1195,11 @@ export interface paths {
          */
         get: operations["list_providers"];
         put?: never;
-        post?: never;
+        /**
+         * Adds a provider with its own address, and stores its key if one is given.
+         * @description It is tested first with a request that costs nothing. If it refuses the key, nothing is stored unless `skip_test` is true; a provider that cannot be reached is added. The address of an existing provider is never changed here, because its key would be sent to the new address.
+         */
+        post: operations["add_provider"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2011,6 +2015,22 @@ export interface components {
         Activity: "asleep" | "queued" | "working" | "waiting_on_human" | "waiting" | "stuck";
         /** @description Who performed a manual action. */
         Actor: "operator";
+        /** @description The provider to add. */
+        AddProvider: {
+            /** @description The base URL: https, or http on this machine. */
+            base_url: string;
+            /** @description The key: printable ASCII characters without spaces. Surrounding white space is removed. */
+            key?: string | null;
+            /** @description The wire format. */
+            kind: components["schemas"]["ProviderKind"];
+            /** @description The name, which is the part of a model reference before the slash. */
+            provider: string;
+            /**
+             * @description Add the provider without testing it.
+             * @default false
+             */
+            skip_test?: boolean;
+        };
         /** @description The schedule to create. */
         AddSchedule: {
             /** @description The agent that the schedule wakes. */
@@ -2056,6 +2076,13 @@ export interface components {
             path: string;
             /** @description The source's name. If absent, a name is generated. */
             source_id?: string | null;
+        };
+        /** @description An added provider, and the result of its test. */
+        AddedProvider: {
+            /** @description The provider. */
+            provider: components["schemas"]["ModelProvider"];
+            /** @description The result of the test. Absent if it was skipped. */
+            test?: components["schemas"]["ProviderTest"];
         };
         /** @description Whether a message was new. */
         Admission: "new" | "duplicate";
@@ -2154,6 +2181,8 @@ export interface components {
             may_start: string[];
             /** @description The model of the agent's runs. Absent if the default model applies. */
             model?: string;
+            /** @description Why a model could not be verified. Only in the response to the change that set it. */
+            model_warning?: string;
             /** @description How much the agent's runs may do without a person. */
             permission_mode: components["schemas"]["PermissionMode"];
             /** @description What the agent's sandbox allows beyond its workspace. */
@@ -2297,6 +2326,8 @@ export interface components {
             model_rounds: number;
             /** @description The models of the agent's next run and where they were chosen. Returned for a single agent, not in lists. */
             model_state?: components["schemas"]["AgentModelState"];
+            /** @description Why a model could not be verified. Only in the response to the change that set it. */
+            model_warning?: string;
             /** @description The key of the open run. Absent if no run is open. */
             open_run?: string;
             /** @description The number of queued messages. */
@@ -2801,6 +2832,8 @@ export interface components {
             permission_mode?: components["schemas"]["PermissionMode"] | null;
             /** @description What the agent's sandbox allows beyond its workspace. The whole value is replaced. */
             sandbox?: components["schemas"]["SandboxScope"] | null;
+            /** @description Accept models without asking their providers whether they have them. */
+            skip_model_test?: boolean;
             /** @description How often the agent may use a tool, by the tool's name. The whole value is replaced. */
             tool_quotas?: {
                 [key: string]: components["schemas"]["ToolQuota"];
@@ -2819,6 +2852,8 @@ export interface components {
         ChangeSetting: {
             /** @description The name, such as `server.port`. */
             name: string;
+            /** @description Accept models without asking their providers whether they have them. */
+            skip_model_test?: boolean;
             /** @description The new value: text, a number, true or false, or a list of texts. Null removes the setting from the file, so that the default applies again. */
             value: unknown;
         };
@@ -2982,6 +3017,8 @@ export interface components {
             permission_mode?: components["schemas"]["PermissionMode"] | null;
             /** @description What the agent's sandbox allows beyond its workspace. The whole value is replaced. */
             sandbox?: components["schemas"]["SandboxScope"] | null;
+            /** @description Accept models without asking their providers whether they have them. */
+            skip_model_test?: boolean;
             /** @description How often the agent may use a tool, by the tool's name. The whole value is replaced. */
             tool_quotas?: {
                 [key: string]: components["schemas"]["ToolQuota"];
@@ -4678,6 +4715,8 @@ export interface components {
             /** @description Interface through which the message arrived. */
             surface?: string;
         };
+        /** @description The wire format of a provider. */
+        ProviderKind: "anthropic" | "openai" | "openai-chat" | "openai-codex" | "gemini";
         /** @description A model request ended. */
         ProviderRoundCompleted: {
             /**
@@ -5607,6 +5646,8 @@ export interface components {
         SettingsList: {
             /** @description The path of the settings file. */
             file: string;
+            /** @description Why a model could not be verified. Only in the response to the change that set it. */
+            model_warning?: string;
             /** @description Why the file is not in force, while it is invalid. */
             problem?: components["schemas"]["SettingsProblem"];
             /** @description The settings, sorted by name. */
@@ -6617,7 +6658,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             408: components["responses"]["RequestTimeout"];
-            /** @description An agent with this name exists, or a setting is invalid, for example an unknown tool */
+            /** @description An agent with this name exists, or a setting is invalid, for example an unknown tool or a model that its provider does not list */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -9500,6 +9541,58 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    add_provider: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AddProvider"];
+            };
+        };
+        responses: {
+            /** @description The provider was added */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AddedProvider"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The caller is a process that an agent started */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description A provider with this name exists, its address is invalid, or it refuses the key, and nothing was stored */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["NotJson"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     find_local_providers: {
         parameters: {
             query?: never;
@@ -10778,7 +10871,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             408: components["responses"]["RequestTimeout"];
-            /** @description The setting is unknown, its value is invalid, or the file is invalid */
+            /** @description The setting is unknown, its value is invalid, its provider does not list the model, or the file is invalid */
             409: {
                 headers: {
                     [name: string]: unknown;

@@ -105,6 +105,7 @@ export type JournalCategory = Schemas["JournalCategory"];
 export type LocalProvider = Schemas["LocalProvider"];
 export type ModelChoice = Schemas["ModelChoice"];
 export type ModelProvider = Schemas["ModelProvider"];
+export type AddProvider = Schemas["AddProvider"];
 export type ProviderTest = Schemas["ProviderTest"];
 export type RunExplanation = Schemas["RunExplanation"];
 export type StatusCounts = Schemas["StatusCounts"];

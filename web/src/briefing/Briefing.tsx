@@ -49,9 +49,7 @@ export function Briefing() {
         <p className="eyebrow">{today(new Date())}</p>
         <h1 tabIndex={-1}>{labels.common.briefing}</h1>
         <p className="lede">
-          {isBroken || failed
-            ? labels.briefing.partial
-            : summaryText(isKnown ? agents.data : undefined, items.length, parked)}
+          {isBroken || failed ? labels.briefing.partial : summaryText(isKnown ? agents.data : undefined, items)}
         </p>
       </div>
       <DemoNotice />

@@ -1,17 +1,25 @@
 // The line below the heading of the briefing.
-import type { AgentStatus } from "../api/types";
+import type { AgentStatus, AttentionItem } from "../api/types";
 import { labels } from "../labels";
+import { parkedAgents } from "./attention";
 
 type Counted = Pick<AgentStatus, "agent_id" | "activity">;
 
-const NONE: ReadonlySet<string> = new Set();
-
-/** What the agents do, and how many items need attention. An agent whose run waits for budget is not stuck. */
-export function summaryText(agents: readonly Counted[] | undefined, items: number, parked = NONE): string {
+/**
+ * What the agents do, and how many items need attention. An agent whose run waits for budget is not stuck. Temporary agents
+ * are not among `agents`, but they are counted if one of the items says that they cannot continue.
+ */
+export function summaryText(agents: readonly Counted[] | undefined, items: readonly AttentionItem[]): string {
   if (!agents) return labels.briefing.loading;
-  if (agents.length === 0) return labels.briefing.noAgents;
-  const activities = agents.map((agent) => (parked.has(agent.agent_id) ? "waiting" : agent.activity));
-  return labels.briefing.summary(activityText(activities), items);
+  const parked = parkedAgents(items);
+  const isListed = (id: string) => agents.some((agent) => agent.agent_id === id);
+  const temporary = items.flatMap((item) =>
+    item.kind === "stuck_agent" && !isListed(item.agent.agent_id) ? ["stuck" as const] : [],
+  );
+  const listed = agents.map((agent) => (parked.has(agent.agent_id) ? "waiting" : agent.activity));
+  const activities = [...listed, ...temporary];
+  if (activities.length === 0) return labels.briefing.noAgents;
+  return labels.briefing.summary(activityText(activities), items.length);
 }
 
 function activityText(agents: readonly AgentStatus["activity"][]): string {

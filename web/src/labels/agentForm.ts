@@ -96,6 +96,8 @@ export const agentForm = {
   modelAndBudget: "Model and budget",
   modelDefault: "default model",
   saveAction: "save the settings",
+  skipModelTest: "Use the models without asking their providers",
+  skipModelTestHint: "A model that its provider does not have fails in the first run.",
   saved: "Saved. Runs that start from now on use it.",
   wakeAction: (agentId: string) => `add the first wake of ${agentId}, which is created. Correct it and try again`,
   wakes: "First wake",

@@ -3,16 +3,18 @@ import { pluralize } from "../text/number";
 
 export const provider = {
   add: "Add provider",
+  addAction: "add the provider",
+  added: (name: string) => `${name} is added. Its models can be chosen for agents now, as ${name}/MODEL.`,
   addName: "Name",
   addNameError: "Use lowercase letters, digits, - and _.",
   addNameHint: "The part of a model name before the slash, such as work in work/MODEL.",
-  addRun: "Run these commands on the machine of Wakeful. A login of a browser cannot change where requests are sent.",
-  addShow: "Show commands",
-  addThen: "Wakeful uses the provider at once. Then set its key here, if it needs one.",
   addTitle: "Add a provider",
+  addUntested: "Add it without a test",
+  addUntestedHint: "Otherwise one request without cost tests it, and a refused key is not stored.",
   baseUrl: "Base URL",
   baseUrlError: "Use an address that begins with https:// or http://.",
-  baseUrlHint: "The address without the last part of its requests, such as https://models.example.org/v1.",
+  baseUrlHint:
+    "The address without the last part of its requests, such as https://models.example.org/v1. It can be changed only on the command line.",
   defaultModel: (model: string) => `default model ${model}`,
   findAction: "find local servers",
   findLocal: "Find local servers",

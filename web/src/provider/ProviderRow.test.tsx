@@ -1,6 +1,6 @@
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { cleanup, fireEvent, render, screen } from "@testing-library/react";
-import { afterEach, expect, it } from "vitest";
+import { afterEach, expect, it, vi } from "vitest";
 import type { ModelProvider } from "../api/types";
 import { AddProvider } from "./AddProvider";
 import { ProviderRow } from "./ProviderRow";
@@ -35,20 +35,36 @@ it("the problem keeps the name as it is and leaves out the command beside the bu
   expect(screen.getByText(/requires a key/).textContent).toBe("openai requires a key, but OPENAI_API_KEY is not set.");
 });
 
-it("a new provider is shown as commands once its name and address are valid", () => {
+it("a new provider is sent once its name and address are valid, and its key is forgotten", async () => {
+  const bodies: unknown[] = [];
+  vi.stubGlobal("fetch", async (request: Request) => {
+    bodies.push(await request.json());
+    const error = { code: "provider_exists", message: "provider: there is a provider work already", hint: "" };
+    return bodies.length === 1 ? Response.json({ error }, { status: 409 }) : Response.json({ provider: local });
+  });
   show(<AddProvider />);
   fireEvent.click(screen.getByRole("button", { name: "Add provider" }));
-  const write = (label: string, value: string) => fireEvent.change(screen.getByLabelText(label), { target: { value } });
+  const write = (label: string | RegExp, value: string) =>
+    fireEvent.change(screen.getByLabelText(label), { target: { value } });
+  const submit = () => fireEvent.click(screen.getAllByRole("button", { name: "Add provider" })[1] as HTMLElement);
   write("Name", "My work");
   write("Base URL", "models.example.org/v1");
-  fireEvent.click(screen.getByRole("button", { name: "Show commands" }));
+  submit();
   expect(screen.getAllByRole("alert")).toHaveLength(2);
+  expect(bodies).toEqual([]);
   write("Name", "work");
   write("Format", "anthropic");
   write("Base URL", "https://models.example.org/v1");
-  fireEvent.click(screen.getByRole("button", { name: "Show commands" }));
-  expect(document.querySelector(".code")?.textContent).toBe(
-    "wakeful config set providers.work.kind anthropic\n" +
-      "wakeful config set providers.work.base_url 'https://models.example.org/v1'\n",
-  );
+  write(/^Key/, " secret ");
+  submit();
+  await screen.findByText(/There is a provider work already|there is a provider work already/);
+  expect((screen.getByLabelText(/^Key/) as HTMLInputElement).value).toBe("");
+  const sent = { kind: "anthropic", base_url: "https://models.example.org/v1", skip_test: false };
+  write("Name", "mine");
+  submit();
+  await screen.findByText(/mine is added/);
+  expect(bodies).toEqual([
+    { ...sent, provider: "work", key: "secret" },
+    { ...sent, provider: "mine" },
+  ]);
 });

@@ -1,4 +1,4 @@
-// A provider with its own address, and the commands that add it to the settings file.
+// A provider with its own address, as a form holds it.
 import { labels } from "../labels";
 
 /** The wire formats, the most common one of own servers first. */
@@ -6,15 +6,21 @@ export const FORMATS = ["openai-chat", "openai", "anthropic", "gemini", "openai-
 
 export interface NewProvider {
   name: string;
-  kind: string;
+  kind: (typeof FORMATS)[number];
   baseUrl: string;
+  key: string;
+  skipsTest: boolean;
 }
+
+export const EMPTY_PROVIDER: NewProvider = { name: "", kind: FORMATS[0], baseUrl: "", key: "", skipsTest: false };
+
+/** The fields of the form by their names in the contract. */
+export const ERROR_NAMES = { provider: "name", base_url: "baseUrl", key: "key" } as const;
 
 /** Lowercase letters, digits, - and _, as in the names of agents. */
 const NAME = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 
-/** Without quotes, so that the command is one argument of a shell. */
-const ADDRESS = /^https?:\/\/[^\s'"]+$/;
+const ADDRESS = /^https?:\/\/\S+$/;
 
 export function addErrors({ name, baseUrl }: NewProvider): { name?: string; baseUrl?: string } {
   return {
@@ -23,8 +29,10 @@ export function addErrors({ name, baseUrl }: NewProvider): { name?: string; base
   };
 }
 
-export function addCommands({ name, kind, baseUrl }: NewProvider): string {
-  return [`kind ${kind}`, `base_url '${baseUrl}'`]
-    .map((set) => `wakeful config set providers.${name}.${set}\n`)
-    .join("");
-}
+export const addProviderOf = ({ name, kind, baseUrl, key, skipsTest }: NewProvider) => ({
+  provider: name,
+  kind,
+  base_url: baseUrl,
+  ...(key.trim() === "" ? {} : { key: key.trim() }),
+  skip_test: skipsTest,
+});

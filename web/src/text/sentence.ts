@@ -6,7 +6,7 @@ export function capitalize(text: string): string {
 }
 
 /** Names keep their case at the beginning of a sentence. */
-const BEGINS_WITH_NAME = /^[a-z][\w.-]* (requires a key|refuses the key|at [\w.:-]+: )/;
+const BEGINS_WITH_NAME = /^[a-z][\w.-]* (requires a key|refuses the key|responds|at [\w.:-]+: )/;
 
 /** Messages of the server are lower case and have no full stop; on the page they stand alone. */
 export function toSentence(text: string): string {

@@ -126,6 +126,11 @@ async fn a_setting_of_the_home_is_checked_for_its_name_and_agent() {
         ("server.prt", 409, "config_key_unknown"),
         ("notify.command", 403, "setting_needs_command_line"),
         ("providers.mine.base_url", 403, "setting_needs_command_line"),
+        ("providers.mine.\"base_url\"", 403, "setting_needs_command_line"),
+        ("\"notify\".command", 403, "setting_needs_command_line"),
+        ("providers.mine.key", 403, "setting_needs_command_line"),
+        ("secrets.mine.key", 403, "setting_needs_command_line"),
+        ("notify.webhook_key", 403, "setting_needs_command_line"),
         ("agents.ghost.models", 404, "agent_unknown"),
     ] {
         let change = json!({"name": name, "value": "x"});

@@ -1,7 +1,9 @@
 //! A provider without a network, for the endpoints of providers.
 
+use serde_json::Value;
 use wakeful_api::{
-    LocalProvider, ModelChoice, ModelProvider, ProviderTest, SetProviderKey, StoredKey, TestProvider,
+    AddProvider, AddedProvider, LocalProvider, ModelChoice, ModelProvider, ProviderTest, SetProviderKey,
+    StoredKey, TestProvider,
 };
 use wakeful_core::problem::Problem;
 use wakeful_server::{HostFuture, ProviderHost};
@@ -54,8 +56,36 @@ impl ProviderHost for OneProvider {
         Box::pin(async { Ok(Vec::new()) })
     }
 
+    fn check_models(&self, names: Vec<String>) -> HostFuture<Option<String>> {
+        Box::pin(async move {
+            match names.iter().find(|name| *name == "mine/unlisted") {
+                Some(name) => Err(Problem::new(
+                    "model_unknown",
+                    format!("mine has no model {name}"),
+                    "",
+                )),
+                None => Ok(names
+                    .contains(&"mine/away".to_owned())
+                    .then(|| "mine is away".to_owned())),
+            }
+        })
+    }
+
+    fn check_setting(&self, _name: String, value: Value) -> HostFuture<Option<String>> {
+        Self::check_models(self, value.as_str().map(str::to_owned).into_iter().collect())
+    }
+
     fn test(&self, asked: TestProvider) -> HostFuture<ProviderTest> {
         Box::pin(async move { Self::check(&asked.provider.to_string()).map(|_| Self::tested()) })
+    }
+
+    fn add(&self, _asked: AddProvider) -> HostFuture<AddedProvider> {
+        Box::pin(async {
+            Ok(AddedProvider {
+                provider: Self::check("mine")?,
+                test: None,
+            })
+        })
     }
 
     fn set_key(&self, asked: SetProviderKey) -> HostFuture<StoredKey> {

@@ -295,6 +295,7 @@ impl Host for RecordingHost {
             file: "config.toml".to_owned(),
             settings: Vec::new(),
             problem: None,
+            model_warning: None,
         })
     }
 

@@ -15,7 +15,7 @@ use wakeful_core::wake::InteractionMode;
 use wakeful_ports::clock::Clock as _;
 
 use super::GlobalArgs;
-use super::agent_settings::{SettingsArgs, set, status_and_settings, text};
+use super::agent_settings::{SettingsArgs, permissions_text, set, status_and_settings};
 use super::confirm::confirm_by_name;
 use super::why::shifted;
 use crate::backend::{read, write, write_existing};
@@ -73,6 +73,9 @@ pub(crate) enum AgentVerb {
         /// Use the default model again
         #[arg(long)]
         clear: bool,
+        /// Accept the model without asking its provider whether it has it
+        #[arg(long)]
+        no_test: bool,
     },
     /// Pause an agent: messages are queued and nothing starts
     Pause {
@@ -205,9 +208,18 @@ pub(crate) async fn agent(verb: &AgentVerb, shared: &GlobalArgs, out: &Out) -> R
             let id = AgentId::parse(id)?;
             let shown = read(shared, async |backend| status_and_settings(backend, id).await);
             let (status, settings) = shown.await?;
-            out.agent_with_settings(&status, &settings, &text(&settings));
+            out.agent_with_settings(&status, &settings, &permissions_text(&settings));
         }
-        AgentVerb::Model { id, model, .. } => choose(id, model.as_deref(), shared, out).await?,
+        AgentVerb::Model {
+            id, model, no_test, ..
+        } => {
+            let choice = ModelChoice {
+                agent_id: name(id)?,
+                model: model.as_deref(),
+                skip_model_test: *no_test,
+            };
+            choose(choice, shared, out).await?;
+        }
         AgentVerb::Pause { id } => change(PauseAgent { agent_id: name(id)? }, shared, out).await?,
         AgentVerb::Resume { id } => change(ResumeAgent { agent_id: name(id)? }, shared, out).await?,
         AgentVerb::Stop { id } => change(StopAgent { agent_id: name(id)? }, shared, out).await?,
@@ -235,22 +247,39 @@ pub(crate) async fn agent(verb: &AgentVerb, shared: &GlobalArgs, out: &Out) -> R
     Ok(0)
 }
 
-async fn choose(id: &str, model: Option<&str>, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
-    let agent_id = name(id)?;
+/// Arguments of `agent model`.
+struct ModelChoice<'a> {
+    agent_id: Text<AgentId>,
+    /// None for the default model.
+    model: Option<&'a str>,
+    skip_model_test: bool,
+}
+
+async fn choose(choice: ModelChoice<'_>, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
+    let agent_id = choice.agent_id;
     // The path is resolved here, because a relative path depends on the current folder.
     let settings = config::load(&shared.home()?, &Overrides::default())?;
     let registry = ModelRegistry::new(&settings.config);
-    let model = model.map(|model| registry.named(model)).transpose()?;
+    let model = choice.model.map(|model| registry.named(model)).transpose()?;
     let change = SettingsChange {
         model: model.map_or(Change::Reset, Change::Set),
         ..SettingsChange::default()
     };
     let status = write_existing(shared, out, async |backend| {
-        let asked = ChangeAgentSettings::new(agent_id.clone(), change);
-        backend.call(asked).await?;
-        backend.call(GetAgentStatus { agent_id }).await
+        let asked = ChangeAgentSettings {
+            skip_model_test: choice.skip_model_test,
+            ..ChangeAgentSettings::new(agent_id.clone(), change)
+        };
+        let model_warning = backend.call(asked).await?.model_warning;
+        let status = backend.call(GetAgentStatus { agent_id }).await?;
+        Ok(AgentStatus {
+            model_warning,
+            ..status
+        })
     });
-    out.agent(&status.await?);
+    let status = status.await?;
+    status.model_warning.iter().for_each(|text| out.note(text));
+    out.agent(&status);
     Ok(())
 }
 
@@ -353,9 +382,14 @@ async fn create(new: NewAgent<'_>, shared: &GlobalArgs, out: &Out) -> Result<(),
             ..change
         };
         let agent_id = Text(agent_id);
-        let asked = CreateAgent::new(agent_id, Visibility::Public, Some(new.mode), change);
+        let asked = CreateAgent {
+            skip_model_test: new.settings.no_test,
+            ..CreateAgent::new(agent_id, Visibility::Public, Some(new.mode), change)
+        };
         backend.call(asked).await
     });
-    out.agent(&tell.await?);
+    let made = tell.await?;
+    made.model_warning.iter().for_each(|text| out.note(text));
+    out.agent(&made);
     Ok(())
 }

@@ -22,7 +22,7 @@ use crate::backend::{Backend, write_existing};
 use crate::config::{self, Overrides};
 use crate::failure::Failure;
 use crate::model::ModelRegistry;
-use crate::show::Out;
+use crate::show::{Out, facts};
 use crate::trust::{self, FolderChoice};
 use crate::workspace::WorkspacePath;
 
@@ -46,6 +46,9 @@ pub(crate) struct SettingsArgs {
     /// Models to use when the model fails permanently, in order; `none`, or `default`
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     fallbacks: Option<Vec<String>>,
+    /// Accept the models without asking their providers whether they have them
+    #[arg(long)]
+    pub(super) no_test: bool,
     /// Tools that need your approval; `none` removes all
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     ask_tools: Option<Vec<String>>,
@@ -390,10 +393,14 @@ pub(super) async fn set(
             let now = backend.call(GetAgentSettings { agent_id }).await?;
             change.sandbox = Change::Set(args.sandbox.applied_to(now.sandbox)?);
         }
-        let asked = ChangeAgentSettings::new(Text(agent.clone()), change);
+        let asked = ChangeAgentSettings {
+            skip_model_test: args.no_test,
+            ..ChangeAgentSettings::new(Text(agent.clone()), change)
+        };
         backend.call(asked).await
     });
     let settings = shown.await?;
+    settings.model_warning.iter().for_each(|text| out.note(text));
     out.answer(&settings, &text(&settings));
     Ok(())
 }
@@ -409,8 +416,27 @@ pub(crate) async fn status_and_settings(
     Ok((status, backend.call(GetAgentSettings { agent_id }).await?))
 }
 
-/// The settings for people: only those with a value, except the ones that are always of interest.
-pub(super) fn text(settings: &AgentSettings) -> String {
+/// The settings for people.
+fn text(settings: &AgentSettings) -> String {
+    let or_default = settings.model.clone().unwrap_or_else(|| "the default".to_owned());
+    let fallbacks = settings.fallbacks.as_ref().filter(|models| !models.is_empty());
+    let fallbacks = fallbacks.map(|models| ("fallbacks", models.join(", ")));
+    let mut lines = vec![
+        ("description", or_none(&settings.description)),
+        ("model", or_default),
+    ];
+    lines.extend(fallbacks);
+    lines.push(("workspace", settings.workspace.clone()));
+    facts(&[lines, permissions(settings)].concat())
+}
+
+/// What the agent may do, for people, without what its status shows: only the settings with a value, except the
+/// ones that are always of interest.
+pub(super) fn permissions_text(settings: &AgentSettings) -> String {
+    facts(&permissions(settings))
+}
+
+fn permissions(settings: &AgentSettings) -> Vec<(&'static str, String)> {
     let or = |list: &[String], word: &str| match list {
         [] => word.to_owned(),
         list => list.join(", "),
@@ -429,12 +455,7 @@ pub(super) fn text(settings: &AgentSettings) -> String {
     let instructions = settings.instructions.as_ref();
     let instructions = instructions.map_or_else(|| NONE.to_owned(), |text| format!("{} bytes", text.len()));
     let mut lines = vec![
-        ("description", or_none(&settings.description)),
-        (
-            "model",
-            settings.model.clone().unwrap_or_else(|| "the default".to_owned()),
-        ),
-        ("mode", settings.permission_mode.to_string()),
+        ("permissions", settings.permission_mode.to_string()),
         ("asks before", asks),
         ("may not use", or(&settings.deny_tools, NONE)),
         ("may start", or(&settings.may_start, NONE)),
@@ -446,15 +467,8 @@ pub(super) fn text(settings: &AgentSettings) -> String {
                 .map_or_else(|| NONE.to_owned(), |usd| format!("{usd} USD")),
         ),
         ("categories", categories),
-        ("workspace", settings.workspace.clone()),
         ("instructions", instructions),
     ];
-    lines.extend(
-        settings
-            .fallbacks
-            .as_ref()
-            .map(|models| ("fallbacks", or(models, NONE))),
-    );
     lines.extend(
         settings
             .max_rounds
@@ -470,11 +484,7 @@ pub(super) fn text(settings: &AgentSettings) -> String {
     lines.extend(tool_limits(settings));
     lines.extend(agent_guardrails::lines(&settings.guardrails));
     lines.extend(agent_sandbox::lines(&settings.sandbox));
-    let lines: Vec<String> = lines
-        .into_iter()
-        .map(|(name, value)| format!("{name:<15}  {value}"))
-        .collect();
-    lines.join("\n")
+    lines
 }
 
 fn or_none(text: &str) -> String {

@@ -23,7 +23,7 @@ use crate::denied_paths;
 use crate::failure::{DISK_FULL, Failure};
 use crate::home::Home;
 use crate::show::Out;
-use crate::show::phrase::count;
+use crate::show::phrase::{count, shell_word};
 use crate::system::{RealClock, fresh_id};
 
 /// Number of blob names read at once.
@@ -62,11 +62,11 @@ pub(crate) fn backup(args: &BackupArgs, shared: &GlobalArgs, out: &Out) -> Resul
         false => "tokens and keys are not included",
     };
     let words = format!(
-        "{} contains {} ({}), each with a checksum; {secrets}\n`wakeful restore {}` restores it into an empty home",
+        "{} contains {} ({}), each with a checksum; {secrets}\n`wakeful restore {} --home DIR` restores it into an empty home",
         target.display(),
         count(files, "file"),
         count(bytes, "byte"),
-        target.display(),
+        shell_word(&target.display().to_string()),
     );
     out.answer(&object, &words);
     Ok(0)

@@ -9,7 +9,9 @@ use crate::config::{self, ConfigEdit, Overrides, Setting, SettingOrigin, needs_r
 use crate::daemon::files::{DaemonPresence, RunDir};
 use crate::failure::{FAILED, Failure};
 use crate::home::Home;
+use crate::model::ModelRegistry;
 use crate::open_home::with_read_only;
+use crate::provider_setup::ProviderSetup;
 use crate::show::Out;
 
 #[derive(Debug, Subcommand)]
@@ -33,6 +35,9 @@ pub(crate) enum ConfigVerb {
         /// Remove the setting from the file, so that the default applies again
         #[arg(long)]
         unset: bool,
+        /// Accept a model without asking its provider whether it has it
+        #[arg(long)]
+        no_test: bool,
     },
     /// Print the JSON Schema of config.toml
     Schema,
@@ -44,9 +49,17 @@ pub(crate) async fn config(verb: &ConfigVerb, shared: &GlobalArgs, out: &Out) ->
     match verb {
         ConfigVerb::Get { key: Some(name) } => get(name, shared, out)?,
         ConfigVerb::Get { key: None } => get_all(shared, out)?,
-        ConfigVerb::Set { key, value, unset: _ } => {
+        ConfigVerb::Set {
+            key,
+            value,
+            unset: _,
+            no_test,
+        } => {
             if let Some(value) = value {
                 check_agent(key, value, shared).await?;
+            }
+            if let (Some(value), false) = (value, *no_test) {
+                check_models(key, value, shared, out).await?;
             }
             set(key, value.as_deref(), shared, out)?;
         }
@@ -115,6 +128,23 @@ async fn check_agent(key: &str, value: &str, shared: &GlobalArgs) -> Result<(), 
             Err(Failure::usage("agent_unknown", message, hint))
         }
     }
+}
+
+/// Refuses a model that its provider does not list.
+async fn check_models(key: &str, value: &str, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
+    let setting = Setting::known(key)?;
+    let value = setting.typed(value)?;
+    let home = shared.home()?;
+    // The check needs valid settings; the edit itself may repair invalid ones.
+    let Ok(loaded) = config::load(&home, &Overrides::default()) else {
+        return Ok(());
+    };
+    let models = ModelRegistry::new(&loaded.config);
+    let warning = ProviderSetup { home, models }
+        .check_setting(&setting.name(), &value)
+        .await;
+    warning?.iter().for_each(|text| out.note(text));
+    Ok(())
 }
 
 fn set(name: &str, value: Option<&str>, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {

@@ -9,7 +9,7 @@ use wakeful_api::{GetRuntimeStatus, LastFailure, RuntimeStatus};
 
 use super::GlobalArgs;
 use super::serve::ServeArgs;
-use super::status::needs;
+use super::status::{needs, settings_lines};
 use crate::backend::AttentionSummary;
 use crate::daemon::files::{DaemonPresence, DaemonRecord, RunDir};
 use crate::discover::client_of;
@@ -76,17 +76,17 @@ async fn status(shared: &GlobalArgs, folder: &RunDir, out: &Out) -> Result<(), F
             return Ok(());
         }
     };
-    // The daemon works with its last valid settings if the file is invalid.
     let written = crate::config::load(&shared.home()?, &crate::config::Overrides::default());
-    if let Err(failure) = &written {
+    let seen = ask(&record).await;
+    // The daemon works with its last valid settings if the file is invalid. It says so itself if it responds.
+    if let (Err(failure), Err(_)) = (&written, &seen) {
         out.note(&format!(
             "{}; the daemon uses its last valid settings",
             failure.message()
         ));
     }
     let matches = written.is_ok_and(|written| written.fingerprint() == record.written_fingerprint);
-    let seen = ask(&record).await;
-    let (health, words) = (health_of(&seen), running(&record, &seen, matches, out));
+    let (health, words) = (health_of(&seen), running(&record, &seen, out));
     let mut answer = json!({
         "running": true, "pid": record.pid, "home_dir": shared.home()?, "http_addr": record.http_addr,
         "socket_path": record.socket_path, "control_health": health, "config_fingerprint": record.config_fingerprint,
@@ -129,40 +129,39 @@ fn health_of(seen: &Result<RuntimeStatus, Failure>) -> String {
     }
 }
 
-fn running(record: &DaemonRecord, seen: &Result<RuntimeStatus, Failure>, matches: bool, out: &Out) -> String {
+fn running(record: &DaemonRecord, seen: &Result<RuntimeStatus, Failure>, out: &Out) -> String {
     let mut lines = vec![
         format!(
-            "daemon    process {}, started {}",
+            "daemon   process {}, started {}",
             record.pid,
             out.at(&record.started_at)
         ),
-        format!("address   http://{}", record.http_addr),
-        format!("health    {}", health_of(seen)),
+        format!("address  http://{}", record.http_addr),
+        format!("health   {}", health_of(seen)),
     ];
     if let Some(socket) = &record.socket_path {
-        lines.insert(2, format!("socket    {}", socket.display()));
+        lines.insert(2, format!("socket   {}", socket.display()));
     }
     if let Ok(status) = seen {
         lines.push(format!(
-            "activity  {} running, {} waiting, {}",
+            "activity {} running, {} waiting, {}",
             count(status.processing_agent_count, "agent"),
             status.waiting_agent_count,
             count(status.stream_count, "stream client")
         ));
         lines.extend(needs(&AttentionSummary::from(status), out));
         lines.extend(status.last_failure.as_ref().map(failed));
-    }
-    if !matches {
-        lines.push(
-            "settings  changed since the daemon started; `wakeful daemon restart` applies them".to_owned(),
-        );
+        lines.extend(settings_lines(
+            status.settings_problem.as_ref(),
+            &status.needs_restart,
+        ));
     }
     lines.join("\n")
 }
 
 fn failed(failure: &LastFailure) -> String {
     format!(
-        "failure   at {}: {} ({})",
+        "failure  at {}: {} ({})",
         failure.occurred_at, failure.summary, failure.detail_hint
     )
 }

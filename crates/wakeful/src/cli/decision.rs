@@ -14,7 +14,7 @@ use crate::config::{self, Overrides};
 use crate::failure::{FAILED, Failure, UNDECIDED};
 use crate::notify::{DesktopSession, NotificationPayload, notify_targets};
 use crate::show::Out;
-use crate::show::phrase::{count, short};
+use crate::show::phrase::{count, shell_word, short};
 use crate::show::table::{Column, Table};
 
 #[derive(Debug, Subcommand)]
@@ -294,7 +294,7 @@ fn how_to_answer(one: &Decision, by: Channel) -> String {
     let commands = one
         .options
         .iter()
-        .map(|option| format!("`wakeful decision answer {name} {}`", option.id));
+        .map(|option| format!("`wakeful decision answer {name} {}`", shell_word(&option.id)));
     let takes = |channel| one.may_answer.contains(&channel);
     match (takes(by), takes(Channel::Page)) {
         (true, _) => format!("with {}", commands.collect::<Vec<_>>().join(" or ")),

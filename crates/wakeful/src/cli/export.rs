@@ -21,7 +21,7 @@ use crate::failure::Failure;
 use crate::home::DEVICE_KEY;
 use crate::open_home::with_read_only;
 use crate::show::Out;
-use crate::show::phrase::count;
+use crate::show::phrase::{count, shell_word};
 use crate::system::RealClock;
 
 #[derive(Debug, Args)]
@@ -148,7 +148,7 @@ fn tell(args: &ExportArgs, exported: &ExportSummary, proven: &VerifiedBundle, ou
     });
     let words = format!(
         "{words}\nverify it on any machine with `wakeful verify --bundle {}`",
-        path.display()
+        shell_word(&path.display().to_string())
     );
     out.answer(&object, &words);
 }

@@ -42,7 +42,7 @@ pub(crate) struct InitArgs {
     /// File with the provider's key, `-` for standard input; it is stored in the keyring or a private file
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
-    /// Do not test the provider, its key and its model
+    /// Do not test the provider, its key and its model, and accept a model that no list confirms
     #[arg(long)]
     no_test: bool,
     /// Default model of runs: `PROVIDER/MODEL`, `scripted:FILE`, or `demo`
@@ -80,9 +80,11 @@ pub(crate) async fn init(args: &InitArgs, shared: &GlobalArgs, out: &Out) -> Res
     };
     let openings = Question::ALL.map(|question| InitPrompt::new(question, &lasting, time, &path));
     let openings = openings.into_iter().collect::<Result<Vec<_>, _>>()?;
+    // Without the flags, so that a model given by flag does not count as a known one.
+    let known = config::load_lasting(&path, &Overrides::default())?;
     let setup = ProviderSetup {
         home: path.clone(),
-        models: ModelRegistry::new(&lasting.config),
+        models: ModelRegistry::new(&known.config),
     };
     let model_setup = ModelSetup {
         setup: &setup,

@@ -326,6 +326,9 @@ fn dispatch(cli: Cli, out: &Out) -> Result<u8, Failure> {
 }
 
 #[cfg(test)]
+mod hint_tests;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -21,7 +21,7 @@ use crate::open_home::with_read_only;
 use crate::redact::Redactor;
 use crate::secret::SecretHandle;
 use crate::show::Out;
-use crate::show::phrase::count as counted;
+use crate::show::phrase::{count as counted, shell_word};
 
 /// Run log rows read at once.
 const JOURNAL_PAGE: u32 = 200;
@@ -65,8 +65,8 @@ pub(crate) async fn record(args: &RecordArgs, shared: &GlobalArgs, out: &Out) ->
             out.answer(
                 &object,
                 &format!(
-                    "{told}; run it with `wakeful run --model scripted:{}`",
-                    path.display()
+                    "{told}; run it with `wakeful run \"…\" --model {}`",
+                    shell_word(&format!("scripted:{}", path.display()))
                 ),
             );
         }

@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::json;
 use wakeful_api::{
     Activity, AgentStatus, BackupStatus, Confinement, GetRuntimeStatus, Limit, ListAgents, ListRuns,
-    RuntimeStatus, SettingsProblem,
+    RuntimeStatus, SettingsProblem, StuckAgent,
 };
 use wakeful_core::proof::head::SignedHead;
 use wakeful_core::proof::signing::{Fingerprint, PublicKey};
@@ -64,14 +64,19 @@ pub(crate) async fn status(_args: &StatusArgs, shared: &GlobalArgs, out: &Out) -
     let proof = proof(shared).await?;
     let mut lines = vec![head(&who, daemon.as_ref())];
     lines.extend(needs(&standing, out));
-    lines.extend(doing(&agents, driver));
-    let parked = runs.runs.iter().filter(|run| run.parked);
+    let stuck: &[StuckAgent] = daemon.as_ref().map_or(&[], |status| &status.stuck);
+    lines.extend(doing(&agents, stuck, driver));
+    // A daemon reports the parked run of an agent as the reason why the agent is stuck.
+    let is_stuck = |agent: &str| stuck.iter().any(|one| one.agent_id == agent);
+    let parked = runs
+        .runs
+        .iter()
+        .filter(|run| run.parked && !is_stuck(&run.agent_id));
     lines.extend(parked.map(|run| {
         let hint = "`wakeful budget show` shows today's spending, `wakeful budget set` raises the cap";
         format!("parked   a run of {} waits for budget: {hint}", run.agent_id)
     }));
-    let stuck = daemon.iter().flat_map(|status| &status.stuck);
-    lines.extend(stuck.map(|stuck| {
+    lines.extend(stuck.iter().map(|stuck| {
         format!(
             "stuck    {}: {} — {}",
             stuck.agent_id, stuck.problem.message, stuck.problem.hint
@@ -110,7 +115,7 @@ async fn probed(who: &HomeHolder, shared: &GlobalArgs) -> Option<Confinement> {
 }
 
 /// Why the settings file is not in force, and which changes need a restart.
-fn settings_lines(problem: Option<&SettingsProblem>, needs_restart: &[String]) -> Vec<String> {
+pub(super) fn settings_lines(problem: Option<&SettingsProblem>, needs_restart: &[String]) -> Vec<String> {
     let problem = problem.map(|problem| match problem.code.as_str() {
         POLICY_INVALID => format!(
             "policy   a file is invalid: {} — {}",
@@ -223,7 +228,7 @@ fn driver(daemon: Option<&RuntimeStatus>, shared: &GlobalArgs) -> Result<DriverP
     })
 }
 
-fn doing(agents: &[AgentStatus], driver: DriverPresence) -> Vec<String> {
+fn doing(agents: &[AgentStatus], stuck: &[StuckAgent], driver: DriverPresence) -> Vec<String> {
     let those = |activity| agents.iter().filter(|agent| agent.activity == activity).count();
     let (working, read, held) = (
         those(Activity::Working),
@@ -237,7 +242,14 @@ fn doing(agents: &[AgentStatus], driver: DriverPresence) -> Vec<String> {
         DriverPresence::None => 0,
         DriverPresence::Daemon => working,
     };
-    let others: String = [(read, "waiting for you"), (held, "held by a brake")]
+    // Temporary agents are not listed, but each of them that is stuck has a line below.
+    let stuck = stuck.len();
+    let others = [
+        (read, "waiting for you"),
+        (held, "held by a brake"),
+        (stuck, "stuck"),
+    ];
+    let others: String = others
         .into_iter()
         .filter(|(count, _)| *count > 0)
         .map(|(count, what)| format!(", {count} {what}"))

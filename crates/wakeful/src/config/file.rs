@@ -35,6 +35,8 @@ pub(crate) enum ConfigEdit {
     SetList { key: String, value: Value },
     /// Removes the entry with this name, even if the name is unknown.
     Unset(String),
+    /// Changes nothing, and fails if there is a provider with this name.
+    NewProvider(String),
 }
 
 /// The settings in the file. A missing file has none.
@@ -309,6 +311,12 @@ pub(super) fn edited(path: &Path, text: &str, edit: &ConfigEdit) -> Result<Strin
             let setting = Setting::known(key)?;
             set(&lines, &mut document, &setting.path, &setting.list(value)?)?;
         }
+        ConfigEdit::NewProvider(name) => {
+            let providers = document.get("providers").and_then(Item::as_table_like);
+            if providers.is_some_and(|table| table.contains_key(name)) {
+                return Err(provider_exists(name));
+            }
+        }
         ConfigEdit::Unset(name) => {
             let path = Setting::find(name).map(|setting| setting.path);
             let path = path.unwrap_or_else(|| name.splitn(2, '.').map(str::to_owned).collect());
@@ -323,6 +331,14 @@ pub(super) fn edited(path: &Path, text: &str, edit: &ConfigEdit) -> Result<Strin
         }
     }
     Ok(format!("{comments}{document}"))
+}
+
+/// The failure for a provider that exists already. Its address is changed only on the command line.
+pub(crate) fn provider_exists(name: &str) -> Failure {
+    let message = format!("provider: there is a provider {name} already");
+    let hint =
+        format!("use another name; `wakeful config set providers.{name}.base_url` changes its address");
+    Failure::usage("provider_exists", message, hint)
 }
 
 /// Removes a value, and named sections that become empty.

@@ -164,6 +164,7 @@ impl LiveSettings {
             file: file.unwrap_or_default(),
             settings: settings.collect(),
             problem: self.problem(),
+            model_warning: None,
         }
     }
 

@@ -34,7 +34,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 pub(crate) use self::backup::Backup;
-pub(crate) use self::file::ConfigEdit;
+pub(crate) use self::file::{ConfigEdit, provider_exists};
 pub(crate) use self::inference::{PriceSettings, ProviderSettings, ThinkingSetting};
 pub(crate) use self::layer::{LoadedConfig, Overrides, SettingOrigin};
 pub(crate) use self::live::{LiveSettings, needs_restart};

@@ -42,7 +42,7 @@ pub(crate) enum KeyLocation {
 impl ProviderConfig {
     /// A provider by name. Settings override the provider's own environment variables, which override
     /// built-in values.
-    pub(super) fn new(name: &str, settings: Option<&ProviderSettings>) -> Result<Self, Failure> {
+    pub(crate) fn new(name: &str, settings: Option<&ProviderSettings>) -> Result<Self, Failure> {
         let (known, own) = (
             BuiltinProvider::named(name),
             settings.cloned().unwrap_or_default(),

@@ -19,6 +19,15 @@ pub(crate) fn short(key: &str) -> &str {
     key.get(..KEY_DIGITS).unwrap_or(key)
 }
 
+/// A word of a command that a person copies into a shell: quoted if the shell would split or expand it.
+pub(crate) fn shell_word(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "_-./:@%+=,".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
 /// A count with its noun: `1 message`, `2 messages`.
 pub(crate) fn count(count: impl TryInto<u64>, noun: &str) -> String {
     let count = count.try_into().unwrap_or(u64::MAX);
@@ -69,6 +78,15 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn a_word_with_spaces_or_quotes_is_quoted_for_a_shell() {
+        let words = ["main", "/a/b.zip", "", "/my files/it's", "$HOME"];
+        assert_eq!(
+            words.map(shell_word),
+            ["main", "/a/b.zip", "''", r"'/my files/it'\''s'", "'$HOME'"]
+        );
+    }
 
     #[test]
     fn one_is_singular_and_everything_else_plural() {

@@ -204,7 +204,7 @@ fn line(cells: &[String], shown: &[(usize, usize)], charset: Charset) -> String 
     line.trim_end().to_owned()
 }
 
-/// Cuts a text to a width and marks the cut.
+/// Cuts a text to a width and marks the cut. The cut is between words if that keeps at least half of the text.
 pub(crate) fn cut(text: &str, width: usize, charset: Charset) -> String {
     if text.width() <= width {
         return text.to_owned();
@@ -217,6 +217,10 @@ pub(crate) fn cut(text: &str, width: usize, charset: Charset) -> String {
         used <= room
     });
     let kept: String = kept.collect();
+    let is_inside_word = !text.get(kept.len()..).is_some_and(|rest| rest.starts_with(' '));
+    let words = kept.rsplit_once(' ').map(|(words, _)| words);
+    let words = words.filter(|words| is_inside_word && words.width() * 2 >= room);
+    let kept = words.unwrap_or(&kept);
     let mark: String = mark.chars().take(width).collect();
     format!("{}{mark}", kept.trim_end())
 }
@@ -267,7 +271,7 @@ mod tests {
         ");
         insta::assert_snapshot!(rendered(44, Charset::Unicode), @r"
         RUN           STATUS     AGENT  PROMPT
-        0123456789ab  completed  main   Summarise t…
+        0123456789ab  completed  main   Summarise…
         ba9876543210  open       日本   short
         ");
         insta::assert_snapshot!(rendered(36, Charset::Ascii), @r"

@@ -235,41 +235,79 @@ const fn woken_by(mode: InteractionMode) -> &'static str {
     }
 }
 
+/// The state of an agent for people.
 pub(super) fn agent(agent: &AgentStatus, out: &Out) -> String {
-    let guidance = agent.loaded_agents_md.iter();
-    let guidance: String = guidance
-        .map(|file| format!("\nguidance   {}", file.path))
-        .collect();
-    let asked = agent.model_state.as_ref().map(|state| {
-        let models: Vec<&str> = std::iter::once(&state.effective_model)
-            .chain(&state.effective_fallback_models)
-            .map(String::as_str)
-            .collect();
-        format!("\nuses       {}", models.join(", then "))
-    });
-    let asked = asked.unwrap_or_default();
     let asleep = agent.sleep_until.as_ref();
     let asleep = asleep.map(|until| format!(", only by people until {until} ({})", out.at(until)));
-    let asleep = asleep.unwrap_or_default();
-    format!(
-        "agent      {}\nvisibility {}\nlifecycle  {}\nwoken by   {}{asleep}\nstate      {}\nbrake      {}\n\
-        waiting    {}, {}, {}\nmodel      {}{asked}\nworkspace  {}\ncreated    {}\n\
-        used       {} in {}{guidance}",
-        agent.agent_id,
-        word(&agent.visibility),
-        word(&agent.lifecycle),
-        woken_by(agent.mode),
-        state(agent),
-        if agent.is_braked { "on" } else { "off" },
-        count(agent.pending, "message"),
-        count(agent.pending_decisions, "decision"),
-        count(agent.quarantined_runs, "quarantined run"),
-        agent.model.as_deref().unwrap_or("the default"),
-        agent.workspace,
-        out.at(&agent.created_at),
-        count(agent.token_usage.total_tokens, "token"),
-        count(agent.model_rounds, "model round"),
-    )
+    let held = if agent.is_braked { ", held by a brake" } else { "" };
+    let waiting = [
+        (agent.pending, "message"),
+        (agent.pending_decisions, "decision"),
+        (agent.quarantined_runs, "quarantined run"),
+    ];
+    let waiting = waiting.into_iter().filter(|(number, _)| *number > 0);
+    let waiting: Vec<String> = waiting.map(|(number, what)| count(number, what)).collect();
+    let waiting = match waiting.is_empty() {
+        true => "nothing".to_owned(),
+        false => waiting.join(", "),
+    };
+    let mut lines = vec![("agent", agent.agent_id.clone())];
+    if !agent.description.is_empty() {
+        lines.push(("description", agent.description.clone()));
+    }
+    lines.extend([
+        ("state", format!("{}{held}", state(agent))),
+        (
+            "lifecycle",
+            format!("{}, {}", word(&agent.lifecycle), word(&agent.visibility)),
+        ),
+        (
+            "woken by",
+            format!("{}{}", woken_by(agent.mode), asleep.unwrap_or_default()),
+        ),
+        ("waiting", waiting),
+        ("model", models(agent)),
+        ("workspace", agent.workspace.clone()),
+        ("created", out.at(&agent.created_at)),
+        (
+            "used",
+            format!(
+                "{} in {}",
+                count(agent.token_usage.total_tokens, "token"),
+                count(agent.model_rounds, "model round")
+            ),
+        ),
+    ]);
+    lines.extend(
+        agent
+            .loaded_agents_md
+            .iter()
+            .map(|file| ("guidance", file.path.clone())),
+    );
+    facts(&lines)
+}
+
+/// The chosen model of an agent, and the models that its next run uses if they are others.
+fn models(agent: &AgentStatus) -> String {
+    let chosen = agent.model.as_deref().unwrap_or("the default");
+    let Some(state) = &agent.model_state else {
+        return chosen.to_owned();
+    };
+    let used = std::iter::once(&state.effective_model).chain(&state.effective_fallback_models);
+    let used: Vec<&str> = used.map(String::as_str).collect();
+    match chosen == state.effective_model {
+        true => used.join(", then "),
+        false => format!("{chosen}: {}", used.join(", then ")),
+    }
+}
+
+/// Names and values as two columns. Groups of them have the same width.
+pub(crate) fn facts(lines: &[(&str, String)]) -> String {
+    let lines: Vec<String> = lines
+        .iter()
+        .map(|(name, value)| format!("{name:<15}  {value}"))
+        .collect();
+    lines.join("\n")
 }
 
 pub(super) fn transcript(entries: &[TranscriptLine]) -> String {

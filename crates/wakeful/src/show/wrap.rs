@@ -1,7 +1,7 @@
 //! Fits prose to a terminal: lines are wrapped between words, and characters that the terminal does not show are
 //! replaced.
 
-use unicode_width::UnicodeWidthChar as _;
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 use super::table::{Charset, Layout};
 use crate::terminal::screen::ascii;
@@ -22,10 +22,9 @@ pub(super) fn displayable(text: &str, charset: Charset) -> String {
     }
 }
 
-/// One line as rows. Further rows begin with the spaces of the first one.
+/// One line as rows. Further rows begin below the text of the first one.
 fn wrapped(line: &str, width: usize) -> String {
-    let indent = line.len() - line.trim_start_matches(' ').len();
-    let indent = line.get(..indent.min(width / 2)).unwrap_or_default();
+    let indent = " ".repeat(indent(line, width));
     let mut rows = String::new();
     let (mut rest, mut room) = (line, width);
     while let Some(end) = row_end(rest, room) {
@@ -36,11 +35,24 @@ fn wrapped(line: &str, width: usize) -> String {
             return rows;
         }
         rows.push('\n');
-        rows.push_str(indent);
+        rows.push_str(&indent);
         room = width - indent.len();
     }
     rows.push_str(rest);
     rows
+}
+
+/// Where the text of a line begins: behind its first spaces, and behind a name that several spaces separate from its
+/// value. At most half of the width.
+fn indent(line: &str, width: usize) -> usize {
+    let text = line.trim_start_matches(' ');
+    let spaces = line.len() - text.len();
+    let value = text.split_once("  ").map(|(name, rest)| {
+        let gap = rest.len() - rest.trim_start_matches(' ').len();
+        spaces + name.width() + 2 + gap
+    });
+    let max = width / 2;
+    value.filter(|column| *column <= max).unwrap_or(spaces.min(max))
 }
 
 /// Where the first row of a text ends; none if the text is one row.
@@ -63,7 +75,6 @@ fn row_end(text: &str, room: usize) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use unicode_width::UnicodeWidthStr as _;
 
     use super::*;
 
@@ -88,6 +99,18 @@ mod tests {
             "日本 日本\n日本"
         );
         assert_eq!(fit("one → two…", layout(8, Charset::Ascii)), "one ->\ntwo...");
+    }
+
+    #[test]
+    fn a_value_is_wrapped_below_its_first_word() {
+        let text = "daemon   not running; start it\nguidance  /a/path/that/is/long and more";
+        insta::assert_snapshot!(fit(text, layout(22, Charset::Unicode)), @r"
+        daemon   not running;
+                 start it
+        guidance
+                  /a/path/that/is/long
+                  and more
+        ");
     }
 
     proptest! {

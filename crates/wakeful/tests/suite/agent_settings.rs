@@ -227,3 +227,32 @@ fn quotas_and_capabilities_are_set_shown_and_refused_by_name() {
         (&json!({}), &Value::Null)
     );
 }
+
+#[test]
+fn an_agent_is_shown_with_each_fact_once() {
+    let world = TestHome::new();
+    let create = [
+        "agent",
+        "create",
+        "main",
+        "--description",
+        "Reviews code.",
+        "--model",
+        "demo",
+    ];
+    world.wakeful(&[&create[..], &["--fallbacks", "demo"]].concat());
+    let shown = world.wakeful(&["agent", "show", "main"]);
+    let names = shown.stdout.lines().filter(|line| !line.is_empty());
+    let names: Vec<&str> = names.filter_map(|line| line.get(..15)).map(str::trim).collect();
+    let unique: std::collections::BTreeSet<&&str> = names.iter().collect();
+    assert_eq!(names.len(), unique.len(), "{shown:?}");
+    let workspace = world
+        .workspace()
+        .canonicalize()
+        .expect("a folder")
+        .display()
+        .to_string();
+    for fact in ["Reviews code.", workspace.as_str(), "demo"] {
+        assert_eq!(shown.stdout.matches(fact).count(), 1, "{fact}: {shown:?}");
+    }
+}

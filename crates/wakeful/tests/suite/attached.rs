@@ -96,7 +96,25 @@ fn an_invalid_settings_file_does_not_stop_a_run_of_the_daemon() {
     );
     let status = home.wakeful(&["daemon", "status"]);
     assert_eq!(status.code, Some(0), "{status:?}");
-    assert!(status.stderr.contains("last valid settings"), "{status:?}");
+    assert!(
+        status.stdout.contains("last valid settings") && !status.stdout.contains("daemon restart"),
+        "{status:?}"
+    );
+    std::fs::write(home.home().join("config.toml"), "[agent]\nmax_rounds = 3\n").expect("written");
+    let applied = home.wakeful(&["daemon", "status"]);
+    assert!(
+        !applied.stdout.contains("settings"),
+        "it is used already: {applied:?}"
+    );
+    std::fs::write(home.home().join("config.toml"), "[log]\nlevel = \"warn\"\n").expect("written");
+    let waiting = home.wakeful(&["daemon", "status"]);
+    assert!(
+        waiting
+            .stdout
+            .contains("`wakeful daemon restart` applies log.level"),
+        "{waiting:?}"
+    );
+    std::fs::write(home.home().join("config.toml"), "[model\n").expect("written");
     drop(daemon);
     assert_eq!(home.wakeful(&["run", "hi"]).code, Some(2), "without a daemon");
 }

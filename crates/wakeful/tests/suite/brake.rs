@@ -29,7 +29,7 @@ fn surfaces(world: &TestHome) -> Vec<bool> {
         status.stdout.contains("braked "),
         json["brakes"] != json!([]),
         agent["is_braked"] == Value::Bool(true),
-        shown.stdout.contains("brake      on"),
+        shown.stdout.contains("held by a brake"),
         list.stdout.contains("BRAKED"),
         check["status"] == "warning",
     ]

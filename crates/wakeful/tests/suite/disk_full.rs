@@ -127,7 +127,7 @@ fn a_daemon_reports_failing_storage_until_a_write_succeeds() {
     assert_eq!(status["readiness"], "failing", "{status}");
     assert_eq!(status["storage"]["code"], "wal_missing", "{status}");
     let words = world.wakeful(&["daemon", "status"]).stdout;
-    assert!(words.contains("health    wal_missing"), "{words}");
+    assert!(words.contains("health   wal_missing"), "{words}");
     // The log is back before anything else was lost, so it is the same file. The health check must detect
     // that itself, because clients send no message to a daemon that reports itself unusable.
     fs::rename(&away, &log).expect("put back");

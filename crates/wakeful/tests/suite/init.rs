@@ -254,12 +254,19 @@ fn only_schedules_of_a_new_home_catch_up_by_default() {
 }
 
 #[test]
-fn a_model_that_no_list_confirms_is_reported_as_unverified() {
+fn a_model_that_no_list_confirms_needs_a_flag() {
     let world = TestHome::new();
-    let said = world.wakeful(&["init", "--yes", "--model", "openai/nonsense-9"]);
-    assert_eq!(said.code, Some(0), "{said:?}");
-    assert!(
-        said.stderr.contains("openai/nonsense-9 is not verified"),
+    let args = ["init", "--yes", "--json", "--model", "openai/nonsense-9"];
+    let said = world.wakeful(&args);
+    assert_eq!(
+        (said.code, said.error_code().as_str()),
+        (Some(2), "model_unverified"),
         "{said:?}"
+    );
+    assert!(!world.home().exists());
+    let said = world.wakeful(&[&args[..], &["--no-test"]].concat());
+    assert_eq!(
+        (said.code, &said.json()["model"]),
+        (Some(0), &json!("openai/nonsense-9"))
     );
 }

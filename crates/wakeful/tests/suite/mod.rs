@@ -46,6 +46,7 @@ mod lifecycle;
 mod limits;
 mod listing;
 mod login;
+mod model_choice;
 mod new_incarnation;
 mod notify;
 mod output;

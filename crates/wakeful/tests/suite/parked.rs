@@ -69,6 +69,11 @@ fn a_parked_run_continues_when_the_request_of_another_agent_is_settled() {
 fn a_run_parked_by_others_continues_when_resumed_through_the_daemon() {
     let world = TestHome::new();
     let (daemon, first, key) = parked_behind_another(&world);
+    let status = world.wakeful(&["status"]).stdout;
+    let reasons = status
+        .lines()
+        .filter(|line| line.starts_with("parked ") || line.starts_with("stuck "));
+    assert_eq!(reasons.count(), 1, "{status}");
     end_first(&world, first);
     assert_eq!(world.wakeful(&["run", "--resume"]).code, Some(0));
     wait_until(|| world.wakeful(&["runs", "show", &key, "--json"]).json()["outcome"] == "completed");

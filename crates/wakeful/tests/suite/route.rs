@@ -261,7 +261,11 @@ fn an_agent_has_its_own_model_and_list_of_permitted_models() {
     let (world, fake) = (TestHome::new(), FakeProvider::new(vec![chat("Mine.")]));
     let agents = "[agents.coach]\nmodels = [\"mine/*\"]\n";
     write(&world, &[agents.to_owned(), provider("mine", &fake, "")].concat());
-    let made = call(&world, &["agent", "create", "coach", "--model", "mine/m"], &[]);
+    let made = call(
+        &world,
+        &["agent", "create", "coach", "--model", "mine/m", "--no-test"],
+        &[],
+    );
     assert_eq!(made.code, Some(0), "{made:?}");
     let said = call(&world, &["run", "do it", "--agent", "coach"], &[]);
     assert_eq!(

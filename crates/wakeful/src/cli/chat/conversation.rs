@@ -242,7 +242,7 @@ impl Chat<'_> {
         let status = self.backend.call(GetAgentStatus { agent_id }).await?;
         let other = status.open_run.filter(|open| *open != run.to_string());
         if status.is_braked {
-            self.say("the agent is braked: the message is queued until `wakeful brake off`");
+            self.say("the agent is braked, and the message is queued: `wakeful brake status` shows how to release the brake");
         } else if status.control != AgentControl::Running {
             let name = &self.agent;
             self.say(&format!(

@@ -89,7 +89,7 @@ impl Chat<'_> {
         self.after = event.seq;
         let said = Payload::read(&event.kind, &event.payload);
         if let Some(Payload::BrakeChanged(BrakeChanged { is_on: true, .. })) = &said {
-            self.say("a brake was set: work stops until `wakeful brake off`");
+            self.say("a brake was set, and work stops: `wakeful brake status` shows how to release it");
         }
         let run = event.run_key.as_deref().and_then(Digest::from_hex).map(RunKey);
         let Some(run) = run.filter(|run| self.runs.contains(run)) else {

@@ -161,7 +161,7 @@ pub(super) fn not_listed(answer: &str, choices: &Choices) -> Failure {
     Failure::usage("bad_value", format!("{answer:?} is not in the list"), hint)
 }
 
-fn no_answer(question: &str) -> Failure {
+pub(super) fn no_answer(question: &str) -> Failure {
     Failure::usage(
         "init_aborted",
         format!("no valid answer to `{question}`"),

@@ -1,15 +1,16 @@
 //! The part of `wakeful init` about models: provider, key and model, each checked when it is given.
 
 use wakeful_api::{ModelProvider, ProviderTest};
-use wakeful_models::ModelRef;
+use wakeful_core::suggestion;
+use wakeful_models::{LISTED_MODELS_MAX, ModelList, ModelRef};
 
 use super::InitArgs;
-use super::ask::{Choices, Dialogue, TRIES_MAX, not_listed};
+use super::ask::{Choices, Dialogue, TRIES_MAX, no_answer, not_listed};
 use crate::cli::key_input::read_key;
 use crate::config::Setting;
 use crate::failure::Failure;
 use crate::model::DEMO;
-use crate::provider_setup::{KEY_MISSING, KEY_REFUSED, ProviderSetup, check_key};
+use crate::provider_setup::{KEY_MISSING, KEY_REFUSED, MODEL_UNKNOWN, ProviderSetup, check_key};
 
 /// Most models of a provider that are offered. A longer list does not fit on a screen.
 const MODELS_SHOWN_MAX: usize = 20;
@@ -83,21 +84,21 @@ impl ModelSetup<'_> {
             match test.code.as_deref() {
                 None => answers.notes.push(test.message),
                 Some(KEY_MISSING) => {
+                    refuse_unverified(&answers, &described, &no_key(&name))?;
                     answers.notes.push(no_key(&name));
-                    answers.notes.extend(answers.model.as_deref().map(unverified));
                 }
                 Some(KEY_REFUSED) => {
                     let hint = "nothing was written; check the key, or store it untested with --no-test";
                     return Err(Failure::new(KEY_REFUSED, test.message, hint));
                 }
-                Some("model_unknown") => {
+                Some(MODEL_UNKNOWN) => {
                     let hint = format!("{}; --no-test accepts it", test.hint.unwrap_or_default());
-                    return Err(Failure::usage("model_unknown", test.message, hint));
+                    return Err(Failure::usage(MODEL_UNKNOWN, test.message, hint));
                 }
                 // It cannot be reached now, which is not a reason to refuse the settings.
                 Some(_) => {
+                    refuse_unverified(&answers, &described, &test.message)?;
                     answers.notes.push(format!("not tested: {}", test.message));
-                    answers.notes.extend(answers.model.as_deref().map(unverified));
                     trouble = Some(test.message);
                 }
             }
@@ -141,21 +142,10 @@ impl ModelSetup<'_> {
         }
         let described = self.setup.describe(&name).map_err(Failure::into_usage)?;
         let (key, test) = self.ask_key(dialogue, &described).await?;
-        let model = match self.given_model()? {
-            Some(given) => given,
-            None => self.ask_model(dialogue, &described, &test)?,
-        };
-        let is_listed = |models: &[String]| models.contains(&model);
-        let is_verified = test.code.is_none() && (test.models.is_empty() || is_listed(&test.models));
-        let is_offered = described.models.iter().any(|choice| choice.model_ref == model);
-        let doubt = (!is_verified && !is_offered).then(|| unverified(&model));
+        let model = self.settle_model(dialogue, &described, &test)?;
         let has_key = key.is_some() || described.has_key || !described.needs_key;
         Ok(ModelAnswers {
-            notes: (!has_key)
-                .then(|| no_key(&name))
-                .into_iter()
-                .chain(doubt)
-                .collect(),
+            notes: (!has_key).then(|| no_key(&name)).into_iter().collect(),
             provider: Some(name),
             model: Some(model),
             key,
@@ -234,6 +224,41 @@ impl ModelSetup<'_> {
         Ok((None, test))
     }
 
+    /// Returns the model of the flag, or asks for one, until it is known or the person accepts it unverified.
+    fn settle_model(
+        &self,
+        dialogue: &mut Dialogue<'_>,
+        described: &ModelProvider,
+        test: &ProviderTest,
+    ) -> Result<String, Failure> {
+        let mut given = self.given_model()?;
+        if let Some(model) = given.take_if(|_| self.args.no_test) {
+            return Ok(model);
+        }
+        for _ in 0..TRIES_MAX {
+            let model = match given.take() {
+                Some(given) => given,
+                None => self.ask_model(dialogue, described, test)?,
+            };
+            let name = model.split_once('/').map_or(model.as_str(), |(_, name)| name);
+            if is_offered(&model, described)
+                || listed(described, test).is_some_and(|list| list.may_contain(name))
+            {
+                return Ok(model);
+            }
+            if listed(described, test).is_some() {
+                let hint = suggestion::hint(
+                    &model,
+                    test.models.iter().take(MODELS_SHOWN_MAX).map(String::as_str),
+                );
+                dialogue.say(&format!("{} has no model {name}; {hint}\n", described.name));
+            } else if dialogue.confirm(&format!("{}. Use it anyway?", unverified(&model)))? {
+                return Ok(model);
+            }
+        }
+        Err(no_answer("Model"))
+    }
+
     fn ask_model(
         &self,
         dialogue: &mut Dialogue<'_>,
@@ -267,21 +292,44 @@ impl ModelSetup<'_> {
         dialogue.choose(&choices, |answer| {
             let prefix = format!("{}/", described.name);
             let model = answer.strip_prefix(&prefix).unwrap_or(answer);
-            let list = wakeful_models::ModelList {
-                names: test
-                    .models
-                    .iter()
-                    .filter_map(|name| name.strip_prefix(&prefix))
-                    .map(str::to_owned)
-                    .collect(),
-                is_partial: test.models.is_empty(),
-            };
+            let may_exist = listed(described, test).is_none_or(|list| list.may_contain(model));
             let reference = format!("{prefix}{model}");
             match ModelRef::parse(&reference) {
-                Ok(ModelRef::Hosted { .. }) if list.may_contain(model) => Ok(reference),
+                Ok(ModelRef::Hosted { .. }) if may_exist => Ok(reference),
                 Ok(_) | Err(_) => Err(not_listed(&reference, &choices)),
             }
         })
+    }
+}
+
+/// The models that the provider listed; `None` without a list.
+fn listed(described: &ModelProvider, test: &ProviderTest) -> Option<ModelList> {
+    let prefix = format!("{}/", described.name);
+    let names = test.models.iter().filter_map(|name| name.strip_prefix(&prefix));
+    (!test.models.is_empty()).then(|| ModelList {
+        names: names.map(str::to_owned).collect(),
+        is_partial: test.models.len() >= LISTED_MODELS_MAX,
+    })
+}
+
+/// Whether Wakeful or the settings know the model, so that no list is needed.
+fn is_offered(model: &str, described: &ModelProvider) -> bool {
+    described.models.iter().any(|choice| choice.model_ref == model)
+}
+
+/// Refuses a model given by flag that neither a list of the provider nor Wakeful knows.
+fn refuse_unverified(answers: &ModelAnswers, described: &ModelProvider, why: &str) -> Result<(), Failure> {
+    match answers
+        .model
+        .as_deref()
+        .filter(|model| !is_offered(model, described))
+    {
+        None => Ok(()),
+        Some(model) => {
+            let message = format!("{model} cannot be verified: {why}");
+            let hint = "nothing was written; `--no-test` accepts the model unverified";
+            Err(Failure::usage("model_unverified", message, hint))
+        }
     }
 }
 

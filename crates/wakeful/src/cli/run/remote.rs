@@ -235,7 +235,7 @@ enum WatchEnd {
 
 /// The failure for a braked agent. A brake may last for days, so the command does not wait.
 fn braked(what: &str) -> Failure {
-    let hint = "`wakeful brake status` shows the reason, `wakeful brake off` releases it; no data is lost";
+    let hint = "`wakeful brake status` shows the reason and how to release it; no data is lost";
     Failure::new("braked", format!("the agent is braked: {what}"), hint).with_exit(DENIED)
 }
 
