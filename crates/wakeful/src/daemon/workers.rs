@@ -13,6 +13,7 @@ use wakeful_runtime::service::{Options as ServiceOptions, Service, WriterMode};
 use wakeful_runtime::watch::SourceApi;
 use wakeful_runtime::{Halt, Observer};
 use wakeful_server::{DaemonStage, ServedHome};
+use wakeful_tools::SecretSource as _;
 
 use super::backup::DailyBackup;
 use super::host::DaemonEngineFactory;
@@ -23,6 +24,7 @@ use crate::device;
 use crate::failure::Failure;
 use crate::notify::{Notifier, NotifyTarget};
 use crate::open_home::OpenHome;
+use crate::secret::SecretStore;
 use crate::system::{RealClock, RealEntropy};
 use crate::workspace::snapshots;
 
@@ -58,7 +60,10 @@ pub(super) async fn run_service(daemon: OpenDaemon<'_>, stage: &watch::Sender<Da
     let factory = engine_factory(place, start, observer, &halt);
     let (service, api, stuck) = Service::new(service_options(place, factory, &hub));
     let book = Arc::new(SubscriptionIndex::default());
-    let watcher = api.notice_dispatcher(Arc::clone(&place.journal) as _, Arc::clone(&book), writers(place));
+    let secrets = SecretStore::new(place.home.root().to_owned(), start.live.clone());
+    let watcher = api
+        .notice_dispatcher(Arc::clone(&place.journal) as _, Arc::clone(&book), writers(place))
+        .with_redaction(Arc::new(move |text| secrets.redactor().text(text)));
     let timers = api.scheduler(Arc::clone(&place.journal) as _, writers(place));
     let sources = Arc::new(source_api(place));
     let api = Arc::new(api);

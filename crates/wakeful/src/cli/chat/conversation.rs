@@ -205,12 +205,14 @@ impl Chat<'_> {
             .chain(files)
             .map(attached)
             .collect();
-        let is_joining = !self.runs.is_empty() && self.model.is_none() && !self.is_read_only;
+        let has_options = self.model.is_some() || self.is_read_only || !self.limits.is_empty();
+        let is_joining = !self.runs.is_empty() && !has_options;
         let message = SendMessage {
             key: Some(Text(TurnId::parse(&fresh_id())?)),
             thread: Some(Text(self.thread.clone())),
             model: self.model.clone(),
             is_read_only: self.is_read_only,
+            limits: self.limits.clone(),
             priority: is_joining.then_some(Priority::Interject),
             attachments,
             ..SendMessage::new(self.agent.clone(), text.to_owned())
