@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wakeful_core::attachment::ATTACHMENTS_BYTES_MAX;
+use wakeful_core::budget::{BudgetResource, MicroUsd};
 use wakeful_core::cause::Priority;
 use wakeful_core::id::{AgentId, SessionId, TurnId};
 
@@ -88,6 +89,9 @@ pub struct SendMessage {
     /// cannot write in the workspace.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_read_only: bool,
+    /// What this run may use together with its sub-runs.
+    #[serde(default, skip_serializing_if = "RunLimits::is_empty")]
+    pub limits: RunLimits,
     /// The priority in the queue. Defaults to `normal`. It does not affect trust.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<Priority>,
@@ -100,7 +104,7 @@ pub struct SendMessage {
 impl SendMessage {
     /// Creates a message with default options.
     #[must_use]
-    pub const fn new(agent: AgentId, text: String) -> Self {
+    pub fn new(agent: AgentId, text: String) -> Self {
         Self {
             agent_id: Text(agent),
             text,
@@ -113,8 +117,66 @@ impl SendMessage {
             ask_tools: Vec::new(),
             answer_schema: None,
             is_read_only: false,
+            limits: RunLimits::default(),
             priority: None,
             attachments: Vec::new(),
+        }
+    }
+}
+
+/// What a run may use together with its sub-runs. A run that needs more waits until a person raises its limit. The limits
+/// are removed when the run ends.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RunLimits {
+    /// The cost of model requests in dollars, at most 1000000, with at most six decimals.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<Text<MicroUsd>>,
+    /// The tokens of requests and replies.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "whole")]
+    #[schemars(range(max = 1_000_000_000_000_u64))]
+    pub tokens: Option<u64>,
+    /// The time that model requests and tool calls take, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "whole")]
+    #[schemars(range(max = 1_000_000_000_000_u64))]
+    pub run_time_ms: Option<u64>,
+    /// The tool calls that start.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "whole")]
+    #[schemars(range(max = 1_000_000_000_000_u64))]
+    pub tool_calls: Option<u64>,
+    /// The bytes that file tools and commands write to disk.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "whole")]
+    #[schemars(range(max = 1_000_000_000_000_000_u64))]
+    pub written_bytes: Option<u64>,
+}
+
+impl RunLimits {
+    /// Whether nothing is limited.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Sets the limit on a resource, in its smallest unit.
+    pub fn set(&mut self, resource: BudgetResource, max: u64) {
+        match resource {
+            BudgetResource::Money => self.cost_usd = Some(Text(MicroUsd(max))),
+            BudgetResource::Tokens => self.tokens = Some(max),
+            BudgetResource::RunTime => self.run_time_ms = Some(max),
+            BudgetResource::ToolCalls => self.tool_calls = Some(max),
+            BudgetResource::WrittenBytes => self.written_bytes = Some(max),
+        }
+    }
+
+    /// The limit on a resource, in its smallest unit.
+    #[must_use]
+    pub fn get(&self, resource: BudgetResource) -> Option<u64> {
+        match resource {
+            BudgetResource::Money => self.cost_usd.as_ref().map(|usd| usd.0.0),
+            BudgetResource::Tokens => self.tokens,
+            BudgetResource::RunTime => self.run_time_ms,
+            BudgetResource::ToolCalls => self.tool_calls,
+            BudgetResource::WrittenBytes => self.written_bytes,
         }
     }
 }

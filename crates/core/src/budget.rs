@@ -253,5 +253,40 @@ pub fn decide(day: UtcDay, caps: Caps, spent: DaySpend, needed: MicroUsd) -> Res
     Ok(())
 }
 
+/// What decides whether an agent's budget is spent.
+#[derive(Debug, Clone, Copy)]
+pub struct AgentBudget<'a> {
+    /// The limits of the agent and of all agents, in their current period.
+    pub pools: &'a [BudgetPool],
+    /// Whether its model requests cost money. A limit on money does not hold a free model.
+    pub has_cost: bool,
+    /// What its open run waits for: a limit, or a daily cap, and the amount that it needs.
+    pub waits_for: Option<(Option<LimitId>, u64)>,
+}
+
+impl AgentBudget<'_> {
+    /// Whether no request of the agent can be sent: its run waits for one of these limits, or one has nothing left.
+    #[must_use]
+    pub fn is_spent(&self) -> bool {
+        let is_waited_for = |pool: &BudgetPool| {
+            self.waits_for.is_some_and(|(limit, needed)| {
+                let is_meant = match limit {
+                    Some(limit) => limit == pool.limit,
+                    None => pool.resource == BudgetResource::Money && pool.period == BudgetPeriod::Daily,
+                };
+                is_meant && pool.room() < needed
+            })
+        };
+        let has_nothing_left = |pool: &BudgetPool| match pool.resource {
+            BudgetResource::Tokens | BudgetResource::RunTime => pool.room() == 0,
+            BudgetResource::Money => pool.room() == 0 && self.has_cost,
+            BudgetResource::ToolCalls | BudgetResource::WrittenBytes => false,
+        };
+        self.pools
+            .iter()
+            .any(|pool| is_waited_for(pool) || has_nothing_left(pool))
+    }
+}
+
 #[cfg(test)]
 mod tests;

@@ -1,12 +1,13 @@
 //! Messages in an agent's queue. Every cause of a run is a message, and every message has a key: a second
 //! message with the same key is the same message.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
 use crate::answer_schema::AnswerSchema;
 use crate::blob::BlobHash;
+use crate::budget::{BudgetPeriod, BudgetResource, BudgetScope, LimitKey};
 use crate::cause::{Cause, MessageOrigin, Priority};
 use crate::id::{AgentId, SessionId, ThreadId, TraceId, TurnId};
 use crate::key::{OperationId, RunKey};
@@ -117,9 +118,27 @@ pub struct RunOptions {
     /// Whether the run may change nothing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_read_only: bool,
+    /// What the run may use together with its sub-runs, in the smallest unit of each resource. The limits are set
+    /// when it starts, and removed when it ends.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub limits: BTreeMap<BudgetResource, u64>,
 }
 
 impl RunOptions {
+    /// The limits of a run with these options.
+    pub fn limits_of(&self, run: &RunKey) -> impl Iterator<Item = (LimitKey, u64)> {
+        let subject = run.to_string();
+        self.limits.iter().map(move |(resource, max)| {
+            let key = LimitKey {
+                scope: BudgetScope::Tree,
+                subject: subject.clone(),
+                resource: *resource,
+                period: BudgetPeriod::Lifetime,
+            };
+            (key, *max)
+        })
+    }
+
     /// The options without contents, for a message that is erased.
     #[must_use]
     pub fn erased(self) -> Self {

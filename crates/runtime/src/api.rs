@@ -167,6 +167,7 @@ impl RuntimeApi {
             hub: Arc::clone(&self.shared.hub),
             work: Arc::clone(&self.shared.work),
             writers,
+            redact: Arc::new(|_| None),
         }
     }
 

@@ -10,13 +10,16 @@ mod gate;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use wakeful_core::budget::{self, BudgetResource, MicroUsd, UtcDay};
+use wakeful_core::answer_schema::AnswerSchema;
+use wakeful_core::budget::{self, BudgetExceeded, BudgetResource, MicroUsd, UtcDay};
+use wakeful_core::conversation::{Role, TranscriptEntry};
 use wakeful_core::failure::ModelFailure;
 use wakeful_core::id::AgentId;
 use wakeful_core::inference::{self, InferenceQuery, ReceiptStatus};
 use wakeful_core::key::{OperationId, RunKey};
-use wakeful_core::prompt::{ModelRequest, PromptInputs, assemble};
-use wakeful_core::run::{AttemptCost, RunInput, reply};
+use wakeful_core::message::MessageKind;
+use wakeful_core::prompt::{Guidance, ModelRequest, PromptInputs, assemble};
+use wakeful_core::run::{AttemptCost, Effect, RunInput, RunPhase, reply};
 use wakeful_ports::fail_point;
 use wakeful_ports::model::{DeltaSink, Model, ModelResponse};
 use wakeful_ports::tool::ToolHost;
@@ -186,22 +189,26 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
                 why: "its transcript is not loaded".into(),
             });
         };
+        Ok(self.request_of(claimed, &thread.as_content()))
+    }
+
+    fn request_of(&self, claimed: &ClaimedRun, content: &RequestContent<'_>) -> ModelRequest {
         let mut request = assemble(PromptInputs {
             agent: &claimed.row.agent_id,
             workspace: &claimed.machine.workspace,
-            guidance: &thread.guidance,
-            kind: thread.kind,
+            guidance: content.guidance,
+            kind: content.kind,
             model_ref: claimed.machine.active_model(),
             request: claimed.machine.requests,
-            opening: &thread.opening,
-            entries: &thread.entries,
-            answer_schema: thread.answer_schema.as_ref(),
+            opening: content.opening,
+            entries: content.entries,
+            answer_schema: content.answer_schema,
             tools: self.specs(claimed),
         });
         let boundary = self.model.profile(&request.model_ref).boundary;
         let (permissions, _) = self.policy.inference(&claimed.row.agent_id);
         permissions.leave_out_images(&mut request, boundary);
-        Ok(request)
+        request
     }
 
     fn gate_request(
@@ -285,8 +292,68 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
     /// run is parked.
     pub(crate) async fn recheck_budget(&self, claimed: &mut ClaimedRun) -> Result<NextAction, EngineError> {
         let request = self.assembled(claimed)?;
+        let known = claimed
+            .machine
+            .phase
+            .exceeded()
+            .map(|known| (known.limit, known.needed));
+        Ok(match self.exceeded_by(claimed, &request).await? {
+            None => NextAction::just(RunInput::Resumed),
+            // It was parked by an estimate, or has become longer. It parks again, with what it needs now.
+            Some(exceeded) if known < Some((exceeded.limit, exceeded.needed)) => {
+                NextAction::just(RunInput::Resumed)
+            }
+            Some(exceeded) => NextAction::OverBudget(exceeded),
+        })
+    }
+
+    /// Checks the budget before the conversation is read: a request contains at least the message, the tools and the
+    /// fixed text. The complete request is checked again when it reserves. Returns none if the request may fit. An
+    /// interrupted request is not estimated, because its reservation has to be settled first.
+    pub(crate) async fn check_estimate(
+        &self,
+        claimed: &ClaimedRun,
+    ) -> Result<Option<NextAction>, EngineError> {
+        let is_parked = matches!(claimed.machine.phase, RunPhase::Parked { .. });
+        let is_fresh = claimed.freshness == Freshness::Fresh && is_request(&claimed.effects);
+        let is_free = |model: &str| self.model.profile(model).price.is_none();
+        // A free model of the route needs no money.
+        let has_free = claimed.machine.models_left().iter().any(|model| is_free(model));
+        let needs_money = !has_free && !is_free(claimed.machine.active_model());
+        if !(is_parked || is_fresh) || (!needs_money && claimed.budget.is_none()) {
+            return Ok(None);
+        }
+        let nothing = TranscriptEntry {
+            role: Role::User,
+            blocks: Vec::new(),
+        };
+        let opening = claimed.opening().unwrap_or(&nothing);
+        let least = self.request_of(
+            claimed,
+            &RequestContent {
+                opening,
+                entries: &[],
+                guidance: &Guidance::default(),
+                kind: MessageKind::OperatorPrompt,
+                answer_schema: None,
+            },
+        );
+        let exceeded = self.exceeded_by(claimed, &least).await?;
+        let exceeded = exceeded.filter(|it| needs_money || it.resource != BudgetResource::Money);
+        Ok(exceeded.map(|exceeded| match is_parked {
+            true => NextAction::OverBudget(exceeded),
+            false => NextAction::just(RunInput::Parked { exceeded }),
+        }))
+    }
+
+    /// Returns the limit that does not cover a request now, without reserving anything.
+    async fn exceeded_by(
+        &self,
+        claimed: &ClaimedRun,
+        request: &ModelRequest,
+    ) -> Result<Option<BudgetExceeded>, EngineError> {
         let terms = self.model.profile(&request.model_ref);
-        let needed = max_cost(&request, &terms).map_or(MicroUsd(0), |(most, _)| most);
+        let needed = max_cost(request, &terms).map_or(MicroUsd(0), |(most, _)| most);
         let (agent, default) = (claimed.row.agent_id.clone(), self.defaults.daily_cap);
         let clock = UtcDay::of(self.clock.now());
         let found = self.store.read(move |view| {
@@ -295,18 +362,27 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             Ok(budget::decide(day, caps, view.spent(day, &agent)?, needed))
         });
         if let Err(exceeded) = found.await? {
-            return Ok(NextAction::OverBudget(exceeded));
+            return Ok(Some(exceeded));
         }
-        let demands = demands_of_request(usage_max(&request, &terms), needed.0, MODEL_MS_MAX);
-        let over = match claimed.budget.clone() {
-            Some(owner) => self.check_limits(owner, demands).await?,
-            None => None,
-        };
-        Ok(match over {
-            None => NextAction::just(RunInput::Resumed),
-            Some(exceeded) => NextAction::OverBudget(exceeded),
-        })
+        let demands = demands_of_request(usage_max(request, &terms), needed.0, MODEL_MS_MAX);
+        match claimed.budget.clone() {
+            Some(owner) => self.check_limits(owner, demands).await,
+            None => Ok(None),
+        }
     }
+}
+
+/// What a request is assembled from besides the run.
+pub(crate) struct RequestContent<'a> {
+    pub(crate) opening: &'a TranscriptEntry,
+    pub(crate) entries: &'a [TranscriptEntry],
+    pub(crate) guidance: &'a Guidance,
+    pub(crate) kind: MessageKind,
+    pub(crate) answer_schema: Option<&'a AnswerSchema>,
+}
+
+fn is_request(effects: &[Effect]) -> bool {
+    matches!(effects.first(), Some(Effect::CallModel { .. }))
 }
 
 pub(crate) fn ended_early(claimed: &ClaimedRun, early: EarlyEnd) -> Result<NextAction, EngineError> {

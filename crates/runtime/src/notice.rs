@@ -65,7 +65,11 @@ pub struct NoticeDispatcher {
     pub(crate) hub: Arc<Hub>,
     pub(crate) work: Arc<WorkSignal>,
     pub(crate) writers: WriterMode,
+    pub(crate) redact: RedactText,
 }
+
+/// Removes secrets from a text; none if it contains none.
+pub type RedactText = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 /// Why a dispatch failed.
 #[derive(Debug, thiserror::Error)]
@@ -100,6 +104,13 @@ enum NoticeOutcome {
 }
 
 impl NoticeDispatcher {
+    /// Removes secrets from the texts of messages. Names of files, refs and records come from watched sources and
+    /// programs, and never pass through the API, which redacts everything else.
+    #[must_use]
+    pub fn with_redaction(self, redact: RedactText) -> Self {
+        Self { redact, ..self }
+    }
+
     /// Dispatches after every commit until the process halts.
     pub async fn run(&self, halt: &Halt) {
         let mut heard = self.journal.subscribe_commits();

@@ -276,3 +276,48 @@ impl From<&SubscriptionError> for Problem {
 pub fn open_run_hint(run: RunKey) -> String {
     format!("finish it with `wakeful run --resume`, or end it with `wakeful runs cancel {run}`")
 }
+
+#[cfg(test)]
+mod tests {
+    use wakeful_core::budget::{BudgetExceeded, BudgetScope, MicroUsd, SpendTotal};
+    use wakeful_core::id::AgentId;
+    use wakeful_core::key::Digest;
+    use wakeful_core::policy::{DenialCategory, GateStage, HOST_NOT_ALLOWED, refusal_stage};
+    use wakeful_core::tool::quota::QuotaExceeded;
+    use wakeful_store::StoreError;
+
+    use super::*;
+
+    // Conformance: A-183
+    #[test]
+    fn exceeded_limits_have_codes_of_their_own() {
+        let agent = AgentId::parse("main").expect("a name");
+        let nothing = (MicroUsd(0), SpendTotal::default());
+        let budget = EngineError::BudgetExceeded {
+            agent: agent.clone(),
+            run: RunKey(Digest::of(b"run")),
+            exceeded: BudgetExceeded::of_cap(BudgetScope::Agent, nothing.0, nothing.1, MicroUsd(1)),
+        };
+        let queue = EngineError::Store(StoreError::QueueFull(agent));
+        let codes = [&budget, &queue].map(|error| Problem::from(error).code.into_owned());
+        assert_eq!(codes, ["budget_exceeded", "queue_full"]);
+        assert_eq!(Refusal::QueueFull.code(), "queue_full", "a message of a program");
+        let quota = QuotaExceeded {
+            max: 1,
+            period: "within 24 hours",
+        };
+        let fault = quota.fault("ExecCommand", false);
+        assert_eq!(
+            (fault.kind.as_str(), fault.category),
+            ("tool_quota_exceeded", Some(DenialCategory::BudgetExceeded))
+        );
+        for code in [
+            "outside_workspace",
+            "protected_path",
+            "denied_path",
+            HOST_NOT_ALLOWED,
+        ] {
+            assert_eq!(refusal_stage(code), Some(GateStage::Sandbox), "{code}");
+        }
+    }
+}

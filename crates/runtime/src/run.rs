@@ -161,6 +161,11 @@ impl ClaimedRun {
         &self.row.agent_id
     }
 
+    /// The first transcript entry, if this process started the run and its conversation is not loaded yet.
+    pub(crate) const fn opening(&self) -> Option<&TranscriptEntry> {
+        self.opening.as_ref()
+    }
+
     /// The run's state, including its model and workspace.
     #[must_use]
     pub const fn turn(&self) -> &RunMachine {

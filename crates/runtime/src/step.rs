@@ -111,6 +111,9 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             return Ok(next);
         }
         if claimed.thread.is_none() {
+            if let Some(next) = self.check_estimate(claimed).await? {
+                return Ok(next);
+            }
             self.load_thread(claimed).await?;
             look = self.refresh(claimed).await?;
             if let Some(next) = self.on_interrupts(claimed, look).filter(|_| !unknown) {

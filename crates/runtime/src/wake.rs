@@ -255,6 +255,9 @@ impl StartWrite {
         let run = &self.transition.run;
         absorb(tx, &self.absorbs, run.run_key, run.started_at)?;
         tx.create_run(run)?;
+        for (limit, max) in self.message.options.limits_of(&run.run_key) {
+            tx.set_limit(&limit, max, 0, run.started_at)?;
+        }
         let events = self.transition.write_rest(tx, fence)?;
         let settings = restricted(tx, agent_id, &run.run_key, agent.settings)?;
         Ok(StartAttempt::Claimed(Box::new(StartCommit {

@@ -32,6 +32,10 @@ use crate::route::{Call, Routes, to_its_end};
 /// Largest body of a delivery. It is a signal that makes an agent look further, not a file upload.
 pub(crate) const DELIVERY_BYTES_MAX: usize = 64 * 1024;
 
+/// After how many seconds a sender may try again while the agent's budget is spent. Always the same, because the end of
+/// a period would tell which limit it is.
+const OVER_BUDGET_RETRY_S: u64 = 60;
+
 /// The headers in which a sender names its delivery.
 const NAME_HEADERS: [&str; 2] = ["idempotency-key", "x-delivery-id"];
 
@@ -177,6 +181,11 @@ async fn deliver(app: App, request: Request<Body>) -> Result<TriggerDeliveryResu
         ApiError::unavailable("overloaded", message, "send it again in a moment")
     })?;
     count(&app, &key, app.limits.outside_per_minute)?;
+    let turns = RateKey::OutsideTurns(row.agent_id.to_string());
+    // The sender learns no more than at its rate: neither that a budget exists nor what is left of it.
+    if runtime.budgets.is_spent(row.agent_id.clone()).await? {
+        return Err(too_many(&app, &turns, OVER_BUDGET_RETRY_S));
+    }
     let body = bounded(body, DELIVERY_BYTES_MAX).await?;
     let redactor = app.host.redactor();
     let headers = HeaderTexts {
@@ -193,7 +202,6 @@ async fn deliver(app: App, request: Request<Body>) -> Result<TriggerDeliveryResu
     // The semaphore is never closed.
     let turn = Arc::clone(&app.delivering).acquire_owned().await;
     // A repetition of a delivery causes no turn.
-    let turns = RateKey::OutsideTurns(row.agent_id.to_string());
     count(&app, &turns, app.limits.outside_turns_per_minute)?;
     let counted = app.clone();
     // The permit is held until the write is complete, even if the sender has disconnected.

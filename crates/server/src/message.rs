@@ -1,10 +1,13 @@
 //! HTTP endpoints for messages.
 
+use std::collections::BTreeMap;
+
 use axum::http::HeaderMap;
 use axum::http::StatusCode;
-use wakeful_api::{AcceptedMessage, Admission, AttachmentInput, SendMessage};
+use wakeful_api::{AcceptedMessage, Admission, AttachmentInput, RunLimits, SendMessage};
 use wakeful_core::answer_schema::AnswerSchema;
 use wakeful_core::attachment;
+use wakeful_core::budget::BudgetResource;
 use wakeful_core::conversation::Attachment;
 use wakeful_core::id::{AgentId, TurnId};
 use wakeful_core::key::Digest;
@@ -57,6 +60,7 @@ async fn send(call: Call, asked: SendMessage) -> Result<AcceptedMessage, ApiErro
         ask_tools: asked.ask_tools.into_iter().collect(),
         is_read_only: asked.is_read_only,
         answer_schema: asked.answer_schema.map(answer_schema).transpose()?,
+        limits: limits(&asked.limits)?,
         ..RunOptions::default()
     };
     let mut attachments = attached(asked.attachments)?;
@@ -80,6 +84,22 @@ async fn send(call: Call, asked: SendMessage) -> Result<AcceptedMessage, ApiErro
         redacted,
         ..accepted(posted, asked.agent_id.to_string())
     })
+}
+
+/// The limits of the run, in the smallest unit of each resource.
+fn limits(given: &RunLimits) -> Result<BTreeMap<BudgetResource, u64>, ApiError> {
+    let set = BudgetResource::ALL.map(|resource| given.get(resource).map(|max| (resource, max)));
+    let set = set.into_iter().flatten().map(|(resource, max)| {
+        if max > resource.limit_max() {
+            let message = format!(
+                "limits: a limit on {resource} is at most {}",
+                resource.limit_max()
+            );
+            return Err(ApiError::bad("invalid_limit", message, &resource.amount_form()));
+        }
+        Ok((resource, max))
+    });
+    set.collect()
 }
 
 fn answer_schema(schema: serde_json::Value) -> Result<AnswerSchema, ApiError> {

@@ -6,6 +6,7 @@
 use wakeful_core::budget::{
     BudgetGrant, BudgetPeriod, BudgetPool, BudgetResource, BudgetScope, LimitId, LimitKey,
 };
+use wakeful_core::id::AgentId;
 use wakeful_core::key::{OperationId, RunKey};
 use wakeful_core::time::Millis;
 
@@ -82,6 +83,15 @@ impl View<'_> {
     /// Returns all limits. At most [`ROWS_MAX`].
     pub fn limits(&mut self) -> Result<Vec<LimitRow>> {
         records(self.sql.query(LIMITS, &[limit(ROWS_MAX)])?, read_limit)
+    }
+}
+
+const OF_AGENT: &str = limits!("WHERE scope = 'all' OR (scope = 'agent' AND subject = ?1) ORDER BY limit_id");
+
+impl View<'_> {
+    /// Returns the limits of an agent and of all agents.
+    pub fn limits_of_agent(&mut self, agent: &AgentId) -> Result<Vec<LimitRow>> {
+        records(self.sql.query(OF_AGENT, &[agent.into()])?, read_limit)
     }
 }
 

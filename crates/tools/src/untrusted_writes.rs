@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
-use wakeful_core::key::Digest;
+use wakeful_core::key::{Digest, RunKey};
 use wakeful_ports::tool::ToolRequest;
 
 pub use self::listing::{FILES_LISTED_MAX, UntrustedFile, UntrustedFiles};
@@ -108,15 +108,29 @@ impl UntrustedWrites {
 
     /// Records that an action begins. It is durable before the action, so that no crash loses it.
     pub(crate) fn begin(&self, act: &ToolRequest, start: PeriodStart) -> io::Result<OpenPeriod> {
+        self.open(Period::new(act, 0), start)
+    }
+
+    /// Records that a person restores files of a run, if any file of the folder may be untrusted: the restored ones have
+    /// new times, and would count as the person's.
+    pub(crate) fn begin_undo(&self, run: RunKey) -> io::Result<Option<OpenPeriod>> {
+        match self.is_any() {
+            true => self.open(Period::of_undo(run), PeriodStart::Certain).map(Some),
+            false => Ok(None),
+        }
+    }
+
+    fn open(&self, period: Period, start: PeriodStart) -> io::Result<OpenPeriod> {
         let open = OpenPeriod {
-            id: act.operation_id.to_string(),
+            id: period.operation.clone(),
             from_ms: now_ms().saturating_sub(CLOCK_TICK_MS),
             began: monotonic(),
         };
         let period = Period {
+            from_ms: open.from_ms,
             process: Some(RunningProcess::own()),
             is_tentative: start == PeriodStart::Tentative,
-            ..Period::new(act, open.from_ms)
+            ..period
         };
         self.change(|periods| periods.push(period))?;
         Ok(open)

@@ -5089,6 +5089,19 @@ export interface components {
         RunHold: "braked" | "paused";
         /** @description The key of a run. It is derived, because two replicas that receive the same cause must compute the same key, or the work is done twice. */
         RunKey: components["schemas"]["Digest"];
+        /** @description What a run may use together with its sub-runs. A run that needs more waits until a person raises its limit. The limits are removed when the run ends. */
+        RunLimits: {
+            /** @description The cost of model requests in dollars, at most 1000000, with at most six decimals. */
+            cost_usd?: string | null;
+            /** @description The time that model requests and tool calls take, in milliseconds. */
+            run_time_ms?: number | null;
+            /** @description The tokens of requests and replies. */
+            tokens?: number | null;
+            /** @description The tool calls that start. */
+            tool_calls?: number | null;
+            /** @description The bytes that file tools and commands write to disk. */
+            written_bytes?: number | null;
+        };
         /** @description The parent or a sub-run of a run. */
         RunLink: {
             agent_id: components["schemas"]["AgentId"];
@@ -5547,6 +5560,8 @@ export interface components {
             is_read_only?: boolean;
             /** @description The idempotency key. Repeating the same message with the same key has no further effect; a different message with the same key is an error. The header `Idempotency-Key` does the same. */
             key?: string | null;
+            /** @description What this run may use together with its sub-runs. */
+            limits?: components["schemas"]["RunLimits"];
             /** @description The maximum number of model rounds, after which the run ends. */
             max_rounds?: number | null;
             /** @description The model for this run. Defaults to the agent's model. */

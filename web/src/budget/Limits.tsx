@@ -9,6 +9,7 @@ import { ErrorNotice } from "../ui/ErrorNotice";
 import { LimitButton } from "./LimitButton";
 import { amountText, concerns, isDailyCap, limitName, limitUsage } from "./limit";
 import { Meter } from "./Meter";
+import { NewLimitButton } from "./NewLimitButton";
 
 /** Every limit besides the daily caps, with its use and when it will be used up. Only those of an agent if it is given. */
 export function Limits({ agentId }: { agentId?: string }) {
@@ -19,12 +20,14 @@ export function Limits({ agentId }: { agentId?: string }) {
       <ErrorNotice action={labels.budget.limitsAction} error={limits.error} onRetry={() => void limits.refetch()} />
     );
   }
-  if (!shown || shown.length === 0) return null;
+  if (!shown) return null;
   return (
     <section className="panel spending" aria-labelledby="limits-title">
       <header className="panel-head">
         <h2 id="limits-title">{labels.budget.limits}</h2>
+        <NewLimitButton agentId={agentId} />
       </header>
+      {shown.length === 0 && <p className="quiet">{labels.budget.noLimits}</p>}
       <ul className="plain">
         {shown.map((limit) => (
           <li key={limit.limit_id}>

@@ -63,7 +63,7 @@ it("leaves daily caps and limits of other agents out", () => {
   ]);
 });
 
-it("changes and removes a limit", async () => {
+it("changes a limit", async () => {
   show([sampleLimit()]);
   fireEvent.click(screen.getByRole("button", { name: "Change limit" }));
   fireEvent.change(screen.getByLabelText(/^New limit/), { target: { value: "-5" } });
@@ -73,6 +73,29 @@ it("changes and removes a limit", async () => {
   fireEvent.click(screen.getByRole("button", { name: "Save limit" }));
   await waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
   expect(sent).toHaveBeenCalledExactlyOnceWith("POST", "/api/budget/limits/990c69c2f23b", { max: 20_000 });
+});
+
+it("sets a limit on an agent", async () => {
+  show([], "main");
+  expect(screen.getByText("None besides the daily cap.")).toBeTruthy();
+  fireEvent.click(screen.getByRole("button", { name: "Set a limit" }));
+  fireEvent.change(screen.getByLabelText("What is limited"), { target: { value: "run_time" } });
+  fireEvent.change(screen.getByLabelText("Period"), { target: { value: "monthly" } });
+  fireEvent.click(screen.getByRole("button", { name: "Save limit" }));
+  expect(screen.getByRole("alert").textContent).toBe("Not a valid amount.");
+  fireEvent.change(screen.getByLabelText("New limit"), { target: { value: "2h" } });
+  fireEvent.click(screen.getByRole("button", { name: "Save limit" }));
+  await waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
+  const limit = { scope: "agent", subject: "main", resource: "run_time", period: "monthly", max: 7_200_000 };
+  expect(sent).toHaveBeenCalledExactlyOnceWith("POST", "/api/budget/limits", limit);
+});
+
+it("removes a limit", async () => {
+  show([sampleLimit()]);
+  fireEvent.click(screen.getByRole("button", { name: "Change limit" }));
+  fireEvent.click(screen.getByRole("button", { name: "Remove limit" }));
+  await waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
+  expect(sent).toHaveBeenCalledExactlyOnceWith("DELETE", "/api/budget/limits/990c69c2f23b", undefined);
 });
 
 it("parses what it formats, and nothing outside its unit", () => {

@@ -94,6 +94,8 @@ export const brake = {
 
 export const message = {
   accepted: "Accepted",
+  redacted: (count: number) =>
+    `A secret was replaced in ${pluralize(count, "text")} of your last message before it was stored. The agent does not see it.`,
   attach: "Attach files",
   attachHint: "Attach images, PDF or text files; you can also paste or drop them",
   attachText: "Attach it as a text file",

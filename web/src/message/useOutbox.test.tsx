@@ -43,6 +43,18 @@ it("retries a message under its first key", async () => {
   expect(bodies[2]?.key).not.toBe(bodies[0]?.key);
 });
 
+it("says until the next message that a secret was replaced", async () => {
+  const counts = [2, undefined];
+  vi.stubGlobal("fetch", async () =>
+    Response.json({ run_key: "r", agent_id: "main", admission: "new", redacted: counts.shift() }, { status: 202 }),
+  );
+  const { result } = renderHook(() => useOutbox(plans), { wrapper: around });
+  act(() => result.current.send({ text: "the key is sk-1" }));
+  await waitFor(() => expect(result.current.redacted).toBe(2));
+  act(() => result.current.send({ text: "thanks" }));
+  await waitFor(() => expect(result.current.redacted).toBe(0));
+});
+
 it("shows the error of the server when it refuses a message", async () => {
   const error = { code: "message_too_long", message: "the message is too long", hint: "cut it" };
   vi.stubGlobal("fetch", async () => Response.json({ error }, { status: 413 }));

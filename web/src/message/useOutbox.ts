@@ -26,6 +26,8 @@ export interface OutboxHandle {
   send: (draft: Draft) => void;
   retry: (message: Outgoing) => void;
   discard: (key: string) => void;
+  /** In how many texts of the last message a secret was replaced before it was stored. */
+  redacted: number;
 }
 
 interface OutboxOptions {
@@ -40,6 +42,7 @@ interface OutboxOptions {
 export function useOutbox({ agentId, thread, queue, lines }: OutboxOptions): OutboxHandle {
   const place = `${agentId}/${thread}`;
   const [outbox, setOutbox] = useState(() => storedOutbox(place));
+  const [redacted, setRedacted] = useState(0);
   const client = useQueryClient();
   const shown = useMemo(
     () => new Set([...queue.map((one) => one.run_key), ...lines.map((line) => line.run_key)]),
@@ -58,7 +61,9 @@ export function useOutbox({ agentId, thread, queue, lines }: OutboxOptions): Out
 
   const post = async ({ text, attachments, priority }: Draft, key: string) => {
     try {
-      const { run_key: runKey } = await sendMessage(agentId, { text, attachments, priority, thread, key });
+      const accepted = await sendMessage(agentId, { text, attachments, priority, thread, key });
+      const runKey = accepted.run_key;
+      setRedacted(accepted.redacted ?? 0);
       setOutbox((before) => accept(before, key, runKey));
       await client.invalidateQueries({ queryKey: keys.agent(agentId) });
     } catch (thrown) {
@@ -74,6 +79,7 @@ export function useOutbox({ agentId, thread, queue, lines }: OutboxOptions): Out
   });
   return {
     messages: outbox,
+    redacted,
     send: (draft) => {
       const key = crypto.randomUUID();
       setOutbox((before) => write(before, draft, key, new Date()));

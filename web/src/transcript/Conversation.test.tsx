@@ -7,7 +7,7 @@ import { Conversation } from "./Conversation";
 afterEach(cleanup);
 
 function show(...blocks: Block[]) {
-  const outbox = { messages: [], send: () => undefined, retry: () => undefined, discard: () => undefined };
+  const outbox = { messages: [], send: () => undefined, retry: () => undefined, discard: () => undefined, redacted: 0 };
   const lines = [sampleLine("user", [{ type: "text", text: "Where is it?" }]), sampleLine("assistant", blocks)];
   render(<Conversation agent={sampleAgent()} lines={lines} live="" isOpenHere={false} queue={[]} outbox={outbox} />);
 }

@@ -102,6 +102,11 @@ export function Conversation(props: ConversationProps) {
           <OutgoingView key={message.key} message={message} outbox={outbox} />
         ))}
       </ol>
+      {outbox.redacted > 0 && (
+        <p className="quiet" role="status">
+          {labels.message.redacted(outbox.redacted)}
+        </p>
+      )}
       {children}
       <div ref={end} className="conversation-end" />
     </div>

@@ -126,7 +126,8 @@ impl BudgetExceeded {
     #[must_use]
     pub fn command(&self) -> String {
         match self.limit {
-            None => "wakeful budget set USD".to_owned(),
+            None if self.scope == BudgetScope::All => "wakeful budget set USD".to_owned(),
+            None => "wakeful budget set USD --agent NAME".to_owned(),
             Some(limit) => {
                 let enough = self
                     .used

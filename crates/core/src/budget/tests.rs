@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::key::Digest;
 
 const SONNET: Price = Price {
     input: MicroUsd(3_000_000),
@@ -244,4 +245,52 @@ fn a_search_costs_its_price_beside_the_tokens() {
         SONNET.cost(searched).0,
         SONNET.cost(usage).0 + 2 * WEB_SEARCH_PRICE.0
     );
+}
+
+// Conformance: A-212
+#[test]
+fn a_budget_is_spent_when_no_request_can_be_sent() {
+    let pool = |resource, max, settled| {
+        let key = LimitKey::new(BudgetScope::Agent, "main", resource, None).expect("a limit");
+        BudgetPool {
+            limit: key.id(),
+            scope: key.scope,
+            resource,
+            period: key.period,
+            max,
+            settled,
+            reserved: 0,
+            index: 0,
+        }
+    };
+    let is_spent = |pool: BudgetPool, has_cost, waits_for| {
+        let pools = [pool];
+        AgentBudget {
+            pools: &pools,
+            has_cost,
+            waits_for,
+        }
+        .is_spent()
+    };
+    for resource in [BudgetResource::Tokens, BudgetResource::RunTime] {
+        assert!(is_spent(pool(resource, 10, 10), false, None), "{resource}");
+        assert!(!is_spent(pool(resource, 10, 9), false, None), "{resource}");
+    }
+    let money = pool(BudgetResource::Money, 10, 10);
+    assert!(is_spent(money, true, None));
+    assert!(!is_spent(money, false, None), "a free model needs no money");
+    let calls = pool(BudgetResource::ToolCalls, 0, 0);
+    assert!(!is_spent(calls, true, None), "it may still answer");
+    assert!(
+        is_spent(calls, true, Some((Some(calls.limit), 1))),
+        "its run waits for a call"
+    );
+    let other = LimitId(Digest::of(b"the limit of a run"));
+    assert!(!is_spent(calls, true, Some((Some(other), 1))));
+    let nearly = pool(BudgetResource::Money, 10, 7);
+    assert!(
+        is_spent(nearly, true, Some((None, 4))),
+        "the next request costs four"
+    );
+    assert!(!is_spent(nearly, true, Some((None, 3))), "it was raised");
 }

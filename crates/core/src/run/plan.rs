@@ -336,8 +336,9 @@ impl Transition {
         let (mut delay, mut exceeded) = (None, None);
         if !reads.hold && actions.iter().all(is_idle) {
             self.intend_within_quotas(actions, reads)?;
-            delay = self.delay_over_rate(actions, reads);
+            // The budget comes first: an action that it takes back has not used up its rate.
             exceeded = self.intend_within_budget(actions, reads);
+            delay = self.delay_over_rate(actions, reads);
             self.effects = intended(actions);
             let begins = actions
                 .iter()

@@ -1,8 +1,8 @@
 //! Limits on what agents use: list, set and remove them.
 
 use wakeful_core::budget::{
-    BudgetPeriod, BudgetPool, BudgetResource, BudgetScope, InvalidLimit, LimitKey, MicroUsd, SpendTotal,
-    UtcDay, forecast,
+    AgentBudget, BudgetPeriod, BudgetPool, BudgetResource, BudgetScope, InvalidLimit, LimitKey, MicroUsd,
+    SpendTotal, UtcDay, forecast,
 };
 use wakeful_core::id::{AgentId, SessionId, ThreadId};
 use wakeful_core::key::RunKey;
@@ -109,6 +109,38 @@ impl BudgetApi {
             self.shared.work.signal_any();
         }
         Ok(found)
+    }
+
+    /// Whether the budget of an agent is spent, so that no request of it can be sent now.
+    pub async fn is_spent(&self, agent: AgentId) -> Result<bool, EngineError> {
+        let (now, default) = (self.shared.clock.now(), self.shared.governance.daily_cap);
+        let found = self.shared.store.read(move |view| {
+            let caps = caps(view, default.0, now)?.into_iter();
+            let caps = caps.filter(|cap| cap.key.subject.is_empty() || cap.key.subject == agent.as_str());
+            let mut pools: Vec<BudgetPool> = caps.map(|cap| cap.pool).collect();
+            let limits = view.limits_of_agent(&agent)?;
+            pools.extend(limits.into_iter().map(|row| row.pool.at(now)));
+            let day = UtcDay::of(now).not_before(view.latest_spend_day()?);
+            let has_spent = view.spent(day, &agent)?.agent.total() > MicroUsd(0);
+            let is_own = |pool: &BudgetPool| pool.scope == BudgetScope::Agent && pool.used() > 0;
+            let has_cost = has_spent
+                || pools
+                    .iter()
+                    .any(|pool| pool.resource == BudgetResource::Money && is_own(pool));
+            let open = view.overview(&agent)?.and_then(|overview| overview.open_run);
+            let wait = match open {
+                Some(run) => view.run(&run)?.and_then(|row| row.wait()),
+                None => None,
+            };
+            let waits_for = wait.and_then(|wait| wait.needed().map(|needed| (wait.limit(), needed)));
+            Ok(AgentBudget {
+                pools: &pools,
+                has_cost,
+                waits_for,
+            }
+            .is_spent())
+        });
+        Ok(found.await?)
     }
 
     async fn store_limit(&self, key: LimitKey, max: u64) -> Result<LimitReport, EngineError> {

@@ -1,7 +1,6 @@
 //! Candidates: subscriptions that a notice may match, before they become messages or refusals.
 
 use wakeful_core::cause::{CAUSE_TOKENS_MAX, Cause, MessageOrigin};
-use wakeful_core::change::Token;
 use wakeful_core::id::{AgentId, RuleId, TraceId};
 use wakeful_core::key::{self, RunKey};
 use wakeful_core::message::{Message, NewMessage};
@@ -111,6 +110,7 @@ impl NoticeDispatcher {
             Some(what) => describe_agent_notice(rule, what, &row.spec.message),
             None => describe_change(rule, &notice.author, records, &row.spec.message),
         };
+        let text = self.redacted(text);
         let (_, body) = opening(&text, Vec::new());
         let agent = row.agent_id.clone();
         let run_key = RunKey::of(
@@ -129,7 +129,7 @@ impl NoticeDispatcher {
                     .tokens
                     .iter()
                     .take(CAUSE_TOKENS_MAX)
-                    .map(Token::key)
+                    .map(|token| self.redacted(token.key()))
                     .collect(),
                 author: notice.author.clone(),
             },
@@ -154,6 +154,10 @@ impl NoticeDispatcher {
             rule: rule.clone(),
             arrival,
         })
+    }
+
+    fn redacted(&self, text: String) -> String {
+        (self.redact)(&text).unwrap_or(text)
     }
 
     /// Returns the causal history of a notice.

@@ -16,6 +16,7 @@ use wakeful_store::rows::TranscriptEntryRow;
 use wakeful_store::{StoreError, View};
 
 use super::{ClaimedRun, broken};
+use crate::model_call::RequestContent;
 use crate::{Engine, EngineError};
 
 /// The part of a transcript that requests are built from.
@@ -35,6 +36,19 @@ pub(crate) struct Thread {
     pub(crate) instruction: Option<String>,
     /// The schema that the answer must fit.
     pub(crate) answer_schema: Option<AnswerSchema>,
+}
+
+impl Thread {
+    /// What a request contains of it.
+    pub(crate) fn as_content(&self) -> RequestContent<'_> {
+        RequestContent {
+            opening: &self.opening,
+            entries: &self.entries,
+            guidance: &self.guidance,
+            kind: self.kind,
+            answer_schema: self.answer_schema.as_ref(),
+        }
+    }
 }
 
 /// A stored entry: its role, and its body unless it was removed.

@@ -168,6 +168,9 @@ impl PreparedCommit {
         }
         if self.run.status != RunStatus::Open {
             tx.settle_holds_of_run(&self.run.run_key, self.journal.at)?;
+            if self.budget.is_some() {
+                self.clear_own_limits(tx)?;
+            }
         }
         for write in &self.decisions {
             self.write_decision(tx, write)?;
@@ -192,6 +195,18 @@ impl PreparedCommit {
             }
         }
         self.write_with(tx, heads.own, fence).map(CommitOutcome::Events)
+    }
+
+    /// Removes the limits that the run's message set for it.
+    fn clear_own_limits(&self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
+        let run = &self.run.run_key;
+        let Some(message) = tx.message(run)? else {
+            return Ok(());
+        };
+        for (limit, _) in message.options.limits_of(run) {
+            tx.clear_limit(limit.id(), self.journal.at)?;
+        }
+        Ok(())
     }
 
     fn write_decision(&self, tx: &mut Tx<'_>, write: &DecisionWrite) -> Result<(), StoreError> {

@@ -4,9 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use axum::http::StatusCode;
+use wakeful_core::budget::{BudgetResource, BudgetScope, LimitKey};
+use wakeful_core::time::Millis;
 use wakeful_server::RateLimits;
 
-use super::test_server::{TestServer, posted};
+use super::test_server::{NOON_MS, TestServer, posted};
 
 /// Maximum deliveries per trigger URL and minute of these servers: more than any burst here.
 const DELIVERIES: usize = 600;
@@ -66,11 +68,12 @@ async fn a_trigger_url_over_its_limit_is_refused_without_a_read() {
     for number in 0..DELIVERIES {
         assert_eq!(call(&world, &first).await, StatusCode::ACCEPTED, "{number}");
     }
-    assert_eq!(looks(&world), before + DELIVERIES);
+    let after = looks(&world);
+    assert_eq!(after, before + 2 * DELIVERIES, "the trigger and the budget");
     let refused = world.send(posted(&first, "x", &[])).await;
     assert_eq!(refused.status, StatusCode::TOO_MANY_REQUESTS, "{}", refused.body);
     assert_eq!(refused.headers["retry-after"], "60");
-    assert_eq!(looks(&world), before + DELIVERIES, "nothing was read");
+    assert_eq!(looks(&world), after, "nothing was read");
     // A replaced URL is unknown at once, regardless of its earlier use.
     let second = address(&world, "/rotate").await.expect("another");
     assert_eq!(call(&world, &first).await, StatusCode::NOT_FOUND);
@@ -136,7 +139,8 @@ async fn a_burst_of_deliveries_is_written_in_small_batches() {
         tokio::spawn(async move { call(&world, &path).await })
     };
     let burst: Vec<_> = (0..PLACES).map(|_| begin()).collect();
-    until_looked(&world, looked + PLACES).await;
+    // The trigger and the budget.
+    until_looked(&world, looked + 2 * PLACES).await;
     for _ in 0..ROUNDS_MAX {
         tokio::task::yield_now().await;
     }
@@ -156,4 +160,54 @@ async fn a_burst_of_deliveries_is_written_in_small_batches() {
         StatusCode::ACCEPTED,
         "there is room again"
     );
+}
+
+/// Limits `main` to ten tokens, of which this many are used.
+async fn use_tokens(world: &TestServer, used: u64) {
+    let key = LimitKey::new(BudgetScope::Agent, "main", BudgetResource::Tokens, None).expect("a limit");
+    let set = world.services.store.write(move |tx| {
+        tx.clear_limit(key.id(), Millis(NOON_MS))?;
+        tx.set_limit(&key, 10, used, Millis(NOON_MS))
+    });
+    set.await.expect("a store");
+}
+
+// Conformance: A-212
+#[tokio::test]
+async fn a_delivery_is_refused_while_the_budget_is_spent() {
+    let world = server_with_trigger();
+    let path = address(&world, "").await.expect("an address");
+    use_tokens(&world, 9).await;
+    assert_eq!(
+        call(&world, &path).await,
+        StatusCode::ACCEPTED,
+        "one token is left"
+    );
+    use_tokens(&world, 10).await;
+    let before = writes(&world);
+    let long_id = "x".repeat(201);
+    let refused = world
+        .send(posted(&path, "y", &[("idempotency-key", &long_id)]))
+        .await;
+    assert_eq!(
+        refused.code(),
+        (429, "rate_limited".to_owned()),
+        "before the rest is validated"
+    );
+    assert_eq!(refused.header("retry-after"), "60");
+    assert_eq!(writes(&world), before, "no message and no run");
+    let told = refused.body.to_ascii_lowercase();
+    for word in ["budget", "token", "limit", "quota", "main"] {
+        assert!(!told.replace("rate_limited", "").contains(word), "{word}: {told}");
+    }
+    let wrong = format!("{path}0");
+    assert_eq!(call(&world, &wrong).await, StatusCode::NOT_FOUND);
+    let own = world
+        .post("/api/agents/main/messages", r#"{"text":"from the owner"}"#)
+        .await;
+    assert_eq!(own.status, 202, "messages of the owner are kept");
+    let seen = world.get("/api/budget/limits").await;
+    assert!(seen.body.contains("\"used\":10"), "{}", seen.body);
+    use_tokens(&world, 0).await;
+    assert_eq!(call(&world, &path).await, StatusCode::ACCEPTED);
 }

@@ -1,12 +1,13 @@
 //! Quotas of tools, with real runs on a real store.
 
-use wakeful_core::budget::{BudgetResource, BudgetScope, LimitKey};
+use wakeful_core::budget::{BudgetPeriod, BudgetResource, BudgetScope, LimitKey};
 use wakeful_core::key::{ActionBase, Digest};
 use wakeful_core::policy::{DenialCategory, GateStage};
 use wakeful_core::run::{MACHINE, MACHINE_VERSION, RunStatus};
 use wakeful_core::time::Millis;
 use wakeful_core::tool::CallRecord;
 use wakeful_core::tool::invocation::{CallEnd, TrailStep};
+use wakeful_runtime::api::NewLimit;
 use wakeful_store::rows::{RunRow, StepRow};
 use wakeful_store::{StoreError, Tx};
 
@@ -107,6 +108,56 @@ async fn a_use_counts_for_24_hours() {
         permitted.1.iter().all(|(status, _)| *status == StepStatus::Ok),
         "{permitted:?}"
     );
+}
+
+// Conformance: A-244
+#[tokio::test]
+async fn budgets_and_quotas_hold_until_their_boundary() {
+    let one_call = async |quota| {
+        let daemon = Daemon::begin(Setting {
+            class: EffectClass::Idempotent,
+            quota,
+            ..Setting::default()
+        })
+        .await;
+        daemon.tools.permits.add_permits(99);
+        daemon.settle().await;
+        daemon
+    };
+    let next = async |daemon: &Daemon, turn| {
+        let run = send(&daemon.api, turn).await;
+        daemon.settle().await;
+        run
+    };
+    const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
+
+    let limited = one_call(Some(per_day(2))).await;
+    next(&limited, "turn-2").await;
+    assert_eq!(limited.begun().len(), 2, "the quota permits two uses");
+    let third = next(&limited, "turn-3").await;
+    assert_eq!(statuses(&limited.outcome_of(third).await), [DENIED]);
+    limited.ticks.pass(DAY_MS + 1);
+    next(&limited, "turn-4").await;
+    assert_eq!(limited.begun().len(), 3, "a day later");
+
+    let limited = one_call(None).await;
+    let set = limited.api.budgets.set_limit(NewLimit {
+        scope: BudgetScope::Agent,
+        subject: Some("main".to_owned()),
+        resource: BudgetResource::ToolCalls,
+        period: Some(BudgetPeriod::Daily),
+        max: 1,
+    });
+    set.await.expect("a limit");
+    next(&limited, "turn-2").await;
+    assert_eq!(limited.begun().len(), 2, "the budget covers one call");
+    let third = next(&limited, "turn-3").await;
+    assert_eq!(limited.begun().len(), 2, "the next one waits");
+    assert_eq!(limited.outcome_of(third).await.0, "open");
+    limited.ticks.pass(DAY_MS);
+    limited.settle().await;
+    assert_eq!(limited.begun().len(), 3, "on the next day it continues");
+    assert_eq!(limited.outcome_of(third).await.0, "completed");
 }
 
 /// Writes a use of the tool in another run of the agent.

@@ -21,6 +21,7 @@ mod take;
 mod walk;
 
 use std::fs::{self, File, TryLockError};
+use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -39,6 +40,7 @@ use self::recorded::Recorded;
 use self::restore::RecordedRun;
 use self::take::Snapshot;
 use self::walk::Coverage;
+use crate::untrusted_writes::{PeriodEnd, UntrustedWrites};
 
 /// The folder in the home.
 pub const FOLDER: &str = "snapshots";
@@ -336,8 +338,30 @@ impl Inner {
             before,
             after,
         };
-        run.restore(Path::new(&of.workspace), request)
-            .map_err(SnapshotError::Failed)
+        let restore = || run.restore(Path::new(&of.workspace), request);
+        let report = match request.mode {
+            RestoreMode::Plan => restore(),
+            RestoreMode::Perform => self.keeping_untrusted(of, restore),
+        };
+        report.map_err(SnapshotError::Failed)
+    }
+
+    /// Restores files in a period of their own, if the workspace has untrusted files.
+    fn keeping_untrusted<T>(
+        &self,
+        of: &RunWorkspace,
+        restore: impl FnOnce() -> Result<T, String>,
+    ) -> Result<T, String> {
+        let home = self.folder.parent().unwrap_or(&self.folder);
+        let words = |error: io::Error| format!("the record of untrusted files cannot be written: {error}");
+        let folder = Path::new(&of.workspace).canonicalize().map_err(words)?;
+        let writes = UntrustedWrites::of(home, &folder);
+        let open = writes.begin_undo(of.run).map_err(words)?;
+        let report = restore();
+        if let Some(open) = open {
+            writes.end(&open, PeriodEnd::Kept).map_err(words)?;
+        }
+        report
     }
 
     /// Removes old snapshots of every workspace.

@@ -5,6 +5,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use wakeful_core::snapshot::{FileChangeKind, SkipReason, UndoDirection};
 
 use super::*;
+use crate::untrusted_writes::FolderMoves;
 
 mod coverage;
 
@@ -150,6 +151,28 @@ fn undoing_a_run_restores_files_without_a_repository() {
         (again.restored_total, again.removed_total, again.unchanged_total),
         (0, 0, 6)
     );
+}
+
+#[test]
+fn a_restored_file_stays_untrusted() {
+    for is_any in [true, false] {
+        let project = Project::new();
+        let folder = project.workspace.canonicalize().expect("a folder");
+        let writes = UntrustedWrites::of(&project.home, &folder);
+        if is_any {
+            // An earlier action, long before the files of this test were written.
+            writes.add_period(1_000, 2_000);
+        }
+        project.before();
+        project.write("README", "by the person\n");
+        project.after();
+        let readme = project.path("README");
+        let is_untrusted = || writes.may_have_written(&readme, FolderMoves::Impossible);
+        assert!(!is_untrusted(), "the person's own change");
+        let report = project.undo();
+        assert_eq!(project.read("README").as_deref(), Some("hello\n"), "{report:?}");
+        assert_eq!(is_untrusted(), is_any);
+    }
 }
 
 #[test]

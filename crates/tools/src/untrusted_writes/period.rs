@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use wakeful_core::key::RunKey;
 use wakeful_ports::tool::ToolRequest;
 
 /// Most periods of one folder. Beyond it, neighbours become one, which only makes more files untrusted.
@@ -42,6 +43,20 @@ impl Period {
             run: act.run_key.map(|run| run.to_string()).unwrap_or_default(),
             agent: act.agent_id.to_string(),
             tool: act.tool.clone(),
+            process: None,
+            is_tentative: false,
+        }
+    }
+
+    /// A person restores the files of a run.
+    pub(super) fn of_undo(run: RunKey) -> Self {
+        Self {
+            from_ms: 0,
+            until_ms: None,
+            operation: format!("undo {run}"),
+            run: run.to_string(),
+            agent: String::new(),
+            tool: "undo".to_owned(),
             process: None,
             is_tentative: false,
         }

@@ -9,6 +9,17 @@ use wakeful_core::key::{Digest, OperationId, RunKey};
 use super::period::PERIODS_MAX;
 use super::*;
 
+impl UntrustedWrites {
+    /// Records an action that ended.
+    pub(crate) fn add_period(&self, from_ms: u64, until_ms: u64) {
+        let period = Period {
+            until_ms: Some(until_ms),
+            ..Period::new(&action(9), from_ms)
+        };
+        self.change(|periods| periods.push(period)).expect("recorded");
+    }
+}
+
 struct Scene {
     #[expect(dead_code, reason = "it keeps the folder")]
     home: TempDir,

@@ -15,7 +15,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::Receiver;
 use wakeful_api::client::{Client, Stream};
 use wakeful_api::{
-    Change, CreateAgent, Decision, GetAgentStatus, LIMIT_MAX, SettingsChange, Text, Visibility,
+    Change, CreateAgent, Decision, GetAgentStatus, LIMIT_MAX, RunLimits, SettingsChange, Text, Visibility,
 };
 use wakeful_core::conversation::Attachment;
 use wakeful_core::id::{AgentId, SessionId};
@@ -25,6 +25,7 @@ use super::GlobalArgs;
 use super::daemon::{DaemonVerb, daemon as manage_daemon};
 use super::events::events_after;
 use super::run::ask::prompt_of;
+use super::run::limit::LimitArgs;
 use super::serve::ServeArgs;
 use crate::backend::Backend;
 use crate::config::{self, Overrides};
@@ -60,6 +61,8 @@ pub(crate) struct ChatArgs {
     /// Only read and plan: nothing is changed, and commands cannot write in the workspace
     #[arg(long)]
     read_only: bool,
+    #[command(flatten)]
+    limits: LimitArgs,
 }
 
 pub(crate) async fn chat(args: &ChatArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
@@ -69,6 +72,7 @@ pub(crate) async fn chat(args: &ChatArgs, shared: &GlobalArgs, out: &Out) -> Res
         None if args.new => ThreadChoice::Named(new_thread()?),
         None => ThreadChoice::Newest,
     };
+    let limits = args.limits.parse()?;
     let model = args.model.as_deref().map(canonical).transpose()?;
     if let Some(model) = &model {
         conversation::check_model(model, shared)?;
@@ -95,6 +99,7 @@ pub(crate) async fn chat(args: &ChatArgs, shared: &GlobalArgs, out: &Out) -> Res
         choice: thread,
         model,
         is_read_only: args.read_only,
+        limits,
         attachments: Vec::new(),
         editor: Editor::new(history::read(&home)),
         parser: KeyParser::default(),
@@ -210,6 +215,8 @@ struct Chat<'a> {
     model: Option<String>,
     /// Whether the runs of its messages may change nothing.
     is_read_only: bool,
+    /// What the run of each message may use.
+    limits: RunLimits,
     /// The files of the next message.
     attachments: Vec<Attachment>,
     editor: Editor,

@@ -5,6 +5,7 @@ use wakeful_api::{Admission, GetWhyNot, Priority, SendMessage, Text};
 use wakeful_core::id::{AgentId, TurnId};
 
 use super::GlobalArgs;
+use super::run::limit::LimitArgs;
 use super::run::read_prompt;
 use crate::backend::write_existing;
 use crate::discover::home_holder;
@@ -36,6 +37,8 @@ pub(crate) struct MessageArgs {
     /// Only read and plan: nothing is changed, and commands cannot write in the workspace
     #[arg(long)]
     read_only: bool,
+    #[command(flatten)]
+    limits: LimitArgs,
 }
 
 /// Priority in the queue; the wire type documents each value.
@@ -67,6 +70,7 @@ pub(crate) async fn message(args: &MessageArgs, shared: &GlobalArgs, out: &Out) 
         deny_tools: args.deny_tools.clone(),
         ask_tools: args.ask_tools.clone(),
         is_read_only: args.read_only,
+        limits: args.limits.parse()?,
         ..SendMessage::new(agent.clone(), read_prompt(&args.text)?)
     };
     // Checked before the message is sent, because an accepted message must not be reported as a failure.

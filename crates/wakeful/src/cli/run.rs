@@ -3,6 +3,7 @@
 pub(super) mod ask;
 pub(super) mod attach;
 mod cap;
+pub(super) mod limit;
 mod local;
 mod prompt;
 mod remote;
@@ -15,6 +16,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use wakeful_api::RunLimits;
 use wakeful_core::answer_schema::AnswerSchema;
 use wakeful_core::conversation::Attachment;
 use wakeful_core::id::{AgentId, SessionId, TurnId};
@@ -25,6 +27,7 @@ use wakeful_models::Models;
 use wakeful_runtime::api::NewAgent;
 use wakeful_store::rows::{Agent, Visibility};
 
+use self::limit::{LIMIT_ARGS, LimitArgs};
 pub(super) use self::prompt::read as read_prompt;
 use super::GlobalArgs;
 use crate::config::{self, LoadedConfig, Overrides};
@@ -80,11 +83,13 @@ pub(crate) struct RunArgs {
     /// Only read and plan: nothing is changed, and commands cannot write in the workspace
     #[arg(long, conflicts_with = "resume")]
     read_only: bool,
+    #[command(flatten)]
+    limits: LimitArgs,
     /// Idempotency key: repeating the command with the same key starts no second run
     #[arg(long, value_name = "K", conflicts_with = "resume")]
     idempotency_key: Option<String>,
     /// Finish interrupted runs and start those that a brake held, instead of starting a new one
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = LIMIT_ARGS)]
     resume: bool,
     /// Run commands even if this kernel cannot sandbox them
     #[arg(long)]
@@ -195,6 +200,7 @@ struct CheckedCall {
     ask_tools: BTreeSet<String>,
     schema: Option<AnswerSchema>,
     is_read_only: bool,
+    limits: RunLimits,
 }
 
 impl CheckedCall {
@@ -227,6 +233,7 @@ impl CheckedCall {
             ask_tools,
             schema,
             is_read_only: args.read_only,
+            limits: args.limits.parse()?,
         })
     }
 

@@ -89,7 +89,7 @@ pub(super) async fn secret(verb: &SecretVerb, shared: &GlobalArgs, out: &Out) ->
                 name: Text(SecretName::parse(name).map_err(usage)?),
             };
             let removed = write_existing(shared, out, async |backend| backend.call(asked).await).await?;
-            out.answer(&removed, &format!("the secret {} is removed", removed.name));
+            out.answer(&removed, &removed_words(&removed));
         }
     }
     Ok(0)
@@ -125,6 +125,14 @@ fn stored_words(stored: &Secret) -> String {
         return format!("{place}\nno agent may use it yet: {next}");
     }
     format!("{place}\nmay be used by {}", stored.agents.join(", "))
+}
+
+fn removed_words(removed: &Secret) -> String {
+    let agents = match removed.agents.as_slice() {
+        [] => String::new(),
+        agents => format!(", and from the lists of {}", agents.join(", ")),
+    };
+    format!("the secret {} is removed{agents}", removed.name)
 }
 
 const SECRETS: [Column; 4] = [

@@ -109,8 +109,9 @@ impl EngineFactory for DaemonEngineFactory {
             ask_tools,
             history: _,
             answer_schema: _,
-            // The engine reads it from the message.
+            // The engine reads them from the message.
             is_read_only: _,
+            limits: _,
         } = message.options.clone();
         // A missing route is reported when the engine is created, which then fails.
         let chain = self.models.chain(Some(agent.into()), model_ref.as_deref());

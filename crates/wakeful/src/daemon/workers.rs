@@ -5,24 +5,28 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use wakeful_ports::watch::WatchMode;
+use wakeful_runtime::api::RuntimeApi;
 use wakeful_runtime::hub::Hub;
-use wakeful_runtime::notice::SubscriptionIndex;
+use wakeful_runtime::notice::{NoticeDispatcher, SubscriptionIndex};
 use wakeful_runtime::proof::HeadSigner;
 use wakeful_runtime::retention::{CommitCounter, CountingObserver, RetentionWorker};
 use wakeful_runtime::service::{Options as ServiceOptions, Service, WriterMode};
 use wakeful_runtime::watch::SourceApi;
 use wakeful_runtime::{Halt, Observer};
 use wakeful_server::{DaemonStage, ServedHome};
+use wakeful_tools::SecretSource as _;
 
 use super::backup::DailyBackup;
 use super::host::DaemonEngineFactory;
 use super::lifecycle::{DaemonOptions, backups};
 use super::saga_recovery;
 use crate::backend::in_process::{self, device_of};
+use crate::config::LiveSettings;
 use crate::device;
 use crate::failure::Failure;
 use crate::notify::{Notifier, NotifyTarget};
 use crate::open_home::OpenHome;
+use crate::secret::SecretStore;
 use crate::system::{RealClock, RealEntropy};
 use crate::workspace::snapshots;
 
@@ -58,7 +62,7 @@ pub(super) async fn run_service(daemon: OpenDaemon<'_>, stage: &watch::Sender<Da
     let factory = engine_factory(place, start, observer, &halt);
     let (service, api, stuck) = Service::new(service_options(place, factory, &hub));
     let book = Arc::new(SubscriptionIndex::default());
-    let watcher = api.notice_dispatcher(Arc::clone(&place.journal) as _, Arc::clone(&book), writers(place));
+    let watcher = notice_dispatcher(&api, place, start.live.clone(), &book);
     let timers = api.scheduler(Arc::clone(&place.journal) as _, writers(place));
     let sources = Arc::new(source_api(place));
     let api = Arc::new(api);
@@ -108,6 +112,18 @@ pub(super) async fn run_service(daemon: OpenDaemon<'_>, stage: &watch::Sender<Da
         () = working => {}
         () = too_late(&halt) => tracing::warn!("the daemon stops although some work has not reached a safe point"),
     }
+}
+
+/// Creates the dispatcher of changes, whose messages contain no secrets.
+fn notice_dispatcher(
+    api: &RuntimeApi,
+    place: &OpenHome,
+    settings: LiveSettings,
+    book: &Arc<SubscriptionIndex>,
+) -> NoticeDispatcher {
+    let secrets = SecretStore::new(place.home.root().to_owned(), settings);
+    api.notice_dispatcher(Arc::clone(&place.journal) as _, Arc::clone(book), writers(place))
+        .with_redaction(Arc::new(move |text| secrets.redactor().text(text)))
 }
 
 /// Resolves [`STOP_MAX`] after a stop was requested.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::home_fixture::{CommandOutput, TestHome};
+use super::home_fixture::{CommandOutput, TestHome, wait_until};
 
 /// Two rounds with one command each, and an answer.
 const TWO_COMMANDS: &str = r#"
@@ -33,6 +33,21 @@ fn reason(world: &TestHome) -> Value {
     let open = world.open_runs();
     let run = world.wakeful(&["runs", "show", &open[0], "--json"]).json();
     run["parked"].clone()
+}
+
+/// Resumes a run that must stop at once. Returns its exit code; a run that goes round in circles is killed.
+fn resume_within_bound(world: &TestHome) -> Option<i32> {
+    let mut child = world.start(&["run", "--resume", "--json"]);
+    let mut code = None;
+    let until = std::panic::AssertUnwindSafe(|| {
+        wait_until(|| {
+            code = child.try_wait().expect("a child");
+            code.is_some()
+        });
+    });
+    let _late = std::panic::catch_unwind(until);
+    child.kill().expect("ended");
+    code.and_then(|status| status.code())
 }
 
 /// Runs the command that the reason names, and resumes.
@@ -77,8 +92,7 @@ fn a_run_over_its_tool_calls_waits_and_continues_after_a_raise() {
         (&parked["max"], &parked["used"], &parked["needed"]),
         (&json!(1), &json!(1), &json!(1))
     );
-    let again = world.wakeful(&["run", "--resume", "--json"]);
-    assert_eq!(again.code, Some(5), "it was not raised: {again:?}");
+    assert_eq!(resume_within_bound(&world), Some(5), "it was not raised");
     let done = raise_and_resume(&world);
     assert_eq!(
         (done.code, &done.json()["final_text"]),
@@ -89,7 +103,7 @@ fn a_run_over_its_tool_calls_waits_and_continues_after_a_raise() {
     assert_eq!(used(&world, "tool_calls"), (2, 0));
 }
 
-// Conformance: L-168, A-180
+// Conformance: L-168, A-180, A-84
 #[test]
 fn tokens_are_reserved_before_a_request_and_settled_to_what_it_used() {
     let world = TestHome::new();
@@ -290,4 +304,94 @@ fn a_limit_is_listed_changed_and_removed_by_its_id() {
     assert_eq!(limits(&world).len(), 1);
     let again = world.wakeful(&["budget", "clear", "--limit", &id, "--json"]);
     assert_eq!(again.error_code(), "limit_unknown", "{again:?}");
+}
+
+/// The text of an answer that later requests of its conversation repeat: ten thousand tokens as they are estimated.
+const LONG_ANSWER_BYTES: usize = 20_000;
+
+// Conformance: A-84
+#[test]
+fn a_request_is_estimated_before_its_conversation_is_read() {
+    let world = TestHome::new();
+    world.wakeful(&["agent", "create", "main"]);
+    let long = "x".repeat(LONG_ANSWER_BYTES);
+    let script = format!("max_output_tokens: 100\nrounds:\n  - text: \"{long}\"\nrepeat_last: true\n");
+    let tokens = |max: &str| set(&world, &[max, "--resource", "tokens", "--agent", "main"]);
+    assert_eq!(world.run(&script, &["--agent", "main"]).code, Some(0));
+    tokens("0");
+    let said = world.run(&script, &["--agent", "main"]);
+    assert!(is_parked(&said), "{said:?}");
+    let estimated = reason(&world)["needed"].as_u64().expect("a number");
+    let key = world.open_runs().remove(0);
+    let audited = world.wakeful(&["audit", "list", "--json"]).stdout;
+    assert!(
+        audited.contains("\"quota\"") && audited.contains("budget_exceeded"),
+        "{audited}"
+    );
+    let run = world.wakeful(&["runs", "show", &key, "--json"]).json();
+    let attempts = &run["provider_attempt_timeline"]["attempts"];
+    assert_eq!(attempts, &json!([]), "no request was sent: {run}");
+    // The estimate fits now, and the complete request does not.
+    tokens(&estimated.to_string());
+    let said = world.wakeful(&["run", "--resume", "--json"]);
+    assert_eq!(said.code, Some(5), "{said:?}");
+    let needed = reason(&world)["needed"].as_u64().expect("a number");
+    assert!(
+        needed >= estimated + LONG_ANSWER_BYTES as u64 / 2,
+        "{estimated} {needed}"
+    );
+    let done = raise_and_resume(&world);
+    assert_eq!(done.code, Some(0), "{done:?}");
+}
+
+#[test]
+fn a_run_with_its_own_limits_waits_and_leaves_no_limit_behind() {
+    let world = TestHome::new();
+    world.wakeful(&["agent", "create", "main"]);
+    let options = ["--agent", "main", "--max-tool-calls", "1", "--max-time", "10m"];
+    let said = world.run(TWO_COMMANDS, &options);
+    assert!(is_parked(&said), "{said:?}");
+    assert_eq!(world.lines(), ["one"]);
+    let parked = reason(&world);
+    assert_eq!(
+        (&parked["scope"], &parked["resource"]),
+        (&json!("tree"), &json!("tool_calls"))
+    );
+    let max = |resource: &str| {
+        let limits = limits(&world);
+        let limit = limits.iter().find(|limit| limit["resource"] == resource);
+        limit.map(|limit| limit["max"].clone())
+    };
+    assert_eq!(max("run_time"), Some(json!(600_000)));
+    let done = raise_and_resume(&world);
+    assert_eq!(done.code, Some(0), "{done:?}");
+    assert_eq!((max("tool_calls"), max("run_time")), (None, None));
+    // Another run of the same agent has none.
+    assert_eq!(world.run(TWO_COMMANDS, &["--agent", "main"]).code, Some(0));
+}
+
+#[test]
+fn a_run_may_cost_what_its_option_says() {
+    let world = TestHome::new();
+    let priced = "price: { input: 0, output: 10 }\nmax_output_tokens: 1000\nrounds:\n  - text: done\n    usage: { \
+        input_tokens: 10, output_tokens: 1000 }\n";
+    let said = world.run(priced, &["--max-cost", "0.009"]);
+    assert!(is_parked(&said), "{said:?}");
+    assert_eq!(reason(&world)["needed"], 10_000);
+    let fits = world.run(priced, &["--max-cost", "0.01"]);
+    assert_eq!(fits.code, Some(0), "{fits:?}");
+    for (option, typed) in [
+        ("--max-cost", "-1"),
+        ("--max-tokens", "1.5"),
+        ("--max-time", "soon"),
+        ("--max-tool-calls", ""),
+        ("--max-written", "9999999TiB"),
+    ] {
+        let said = world.run(priced, &[option, typed]);
+        assert_eq!(said.error_code(), "bad_amount", "{option}: {said:?}");
+        assert!(
+            said.stdout.contains(option) || said.stderr.contains(option),
+            "{said:?}"
+        );
+    }
 }

@@ -233,3 +233,25 @@ fn a_folder_missing_at_startup_is_watched_when_it_returns() {
     let list = well(&world, &["source", "list"]);
     assert!(list["sources"][0]["last_error"].is_null(), "{list}");
 }
+
+#[test]
+fn a_secret_in_a_file_name_is_redacted() {
+    const SECRET: &str = "s3cret-value-123456";
+    let world = TestHome::new();
+    let folder = watched(&world);
+    let value = world.path().join("value");
+    fs::write(&value, SECRET).expect("written");
+    let value = value.to_str().expect("UTF-8");
+    well(&world, &["secret", "set", "DEPLOY_TOKEN", "--file", value]);
+    let model = world.script(ANSWER);
+    let daemon = RunningDaemon::serve(&world, &["--model", &model]);
+    fs::write(folder.join(format!("dump-{SECRET}.md")), "hello").expect("written");
+    wait_until(|| completed(&world) == 1);
+    let key = runs(&world)[0]["run_key"].as_str().expect("a key").to_owned();
+    let shown = [&["runs", "show", &key][..], &["why", &key], &["events", "reader"]];
+    let shown = shown.map(|args| world.wakeful(&[args, &["--json"]].concat()).stdout);
+    let shown = shown.concat();
+    assert!(shown.contains("dump-[secret DEPLOY_TOKEN].md"), "{shown}");
+    assert!(!shown.contains(SECRET), "{shown}");
+    daemon.kill();
+}

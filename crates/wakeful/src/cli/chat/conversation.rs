@@ -4,8 +4,9 @@ use std::time::Instant;
 
 use serde_json::Value;
 use wakeful_api::{
-    Admission, AgentControl, AttachmentInput, Block, CancelRun, GetAgentStatus, GetAgentTranscript,
-    GetBudget, GetRun, GetWhyRun, Limit, ListAgentThreads, ListAgents, Priority, SendMessage, Text,
+    Activity, Admission, AgentControl, AttachmentInput, Block, CancelRun, GetAgentStatus, GetAgentTranscript,
+    GetBudget, GetRun, GetWhyNot, GetWhyRun, Limit, ListAgentThreads, ListAgents, Priority, SendMessage,
+    Text,
 };
 use wakeful_core::conversation::{Attachment, Role};
 use wakeful_core::id::{AgentId, SessionId, TurnId};
@@ -62,7 +63,10 @@ impl Chat<'_> {
             model.unwrap_or("of the settings")
         );
         self.out.screen(|live| live.note(&head, Ink::Cyan));
-        self.show_history(agent_id).await?;
+        self.show_history(agent_id.clone()).await?;
+        if status.activity == Activity::Stuck {
+            self.say_what_holds(agent_id).await?;
+        }
         let thread = self.thread.to_string();
         let open = threads.into_iter().find(|one| one.thread == thread);
         let open = open.and_then(|one| Digest::from_hex(&one.open_run?)).map(RunKey);
@@ -205,12 +209,14 @@ impl Chat<'_> {
             .chain(files)
             .map(attached)
             .collect();
-        let is_joining = !self.runs.is_empty() && self.model.is_none() && !self.is_read_only;
+        let has_options = self.model.is_some() || self.is_read_only || !self.limits.is_empty();
+        let is_joining = !self.runs.is_empty() && !has_options;
         let message = SendMessage {
             key: Some(Text(TurnId::parse(&fresh_id())?)),
             thread: Some(Text(self.thread.clone())),
             model: self.model.clone(),
             is_read_only: self.is_read_only,
+            limits: self.limits.clone(),
             priority: is_joining.then_some(Priority::Interject),
             attachments,
             ..SendMessage::new(self.agent.clone(), text.to_owned())
@@ -234,6 +240,19 @@ impl Chat<'_> {
             }
         }
         Ok(accepted.redacted)
+    }
+
+    /// Reports what the agent could not do, such as work that waits for budget, in whichever conversation it began.
+    async fn say_what_holds(&self, agent_id: Text<AgentId>) -> Result<(), Failure> {
+        let since = None;
+        let report = self.backend.call(GetWhyNot { agent_id, since }).await?;
+        let of_budget = report.holds.iter().filter(|hold| hold.code.as_str() == "budget");
+        for hold in of_budget {
+            let hint = hold.hint.as_ref().map(|hint| format!("; {hint}"));
+            let hint = hint.unwrap_or_default();
+            self.say(&format!("{}: {}{hint}", self.agent, hold.message));
+        }
+        Ok(())
     }
 
     /// Reports why a message does not start a run now.

@@ -26,6 +26,7 @@ pub(super) fn message(call: &CheckedCall, settings: &LoadedConfig, workspace: Op
         ask_tools: call.ask_tools.iter().cloned().collect(),
         answer_schema: call.schema.clone().map(Value::from),
         is_read_only: call.is_read_only,
+        limits: call.limits.clone(),
         priority: None,
         attachments: call.attachments.iter().map(attached).collect(),
     }
