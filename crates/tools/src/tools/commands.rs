@@ -29,6 +29,7 @@ use crate::sandbox::limits::check_room;
 use crate::sandbox::protocol::Spec;
 use crate::secrets;
 use crate::workspace::Workdir;
+use crate::worktree;
 use crate::write_quota::WriteQuota;
 
 /// The folder beside an operation's temporary one for what is mounted over denied paths.
@@ -53,13 +54,16 @@ impl Inner {
         let agent_folder = self.agent_folder(act, &temporary)?;
         let own = [temporary.as_path(), agent_folder.path()];
         let mut paths = CommandPaths::of(options, &self.workspace, act, own)?;
-        let environment =
+        let mut environment =
             environment::of_command(&options.environment, &temporary, &agent_folder, &paths.readable);
+        if paths.shared.is_some() {
+            environment.extend(worktree::variables());
+        }
         let is_complete = paths.is_protection_complete();
         let aftermath = paths.aftermath(self.workspace.path(), act, agent_folder);
         let no_namespaces = options.pretend.no_namespaces || self.no_namespaces.load(Ordering::Relaxed);
         let secrets = secrets::values(&*options.secrets, &act.scope, arguments.secrets.iter().flatten())?;
-        let spec = Spec {
+        let mut spec = Spec {
             host: i32::try_from(std::process::id()).unwrap_or(0),
             args_prefix: options.program_args_prefix.clone(),
             cmd: arguments.cmd,
@@ -71,10 +75,12 @@ impl Inner {
             closed: take(&mut paths.closed),
             covers: temporary.parent().unwrap_or(&temporary).join(COVERS),
             publishes_ports: !act.scope.published_ports.is_empty(),
+            loopback_ports: Vec::new(),
             readable: take(&mut paths.readable),
             writable: take(&mut paths.writable),
             read_only: take(&mut paths.read_only),
             is_read_only_complete: is_complete,
+            shared: take(&mut paths.shared),
             limits: CommandLimits {
                 written_bytes: options.limits.written_bytes.min(left).min(act.written.room()),
                 ..options.limits
@@ -87,16 +93,18 @@ impl Inner {
             },
         };
         let timeout = Duration::from_millis(timeout_ms);
+        let network = NetworkOptions {
+            connector: self.connector(act)?,
+            published_ports: act.scope.published_ports.clone(),
+        };
+        spec.loopback_ports = network.loopback_targets().into_keys().collect();
         let command = Command {
             program: options.program.clone(),
             spec,
             folder,
             timeout,
             output_tokens,
-            network: NetworkOptions {
-                connector: self.connector(act)?,
-                published_ports: act.scope.published_ports.iter().copied().collect(),
-            },
+            network,
             output: act.output.clone(),
             redactor: options.secrets.redactor(),
             written_bytes: 0,
@@ -139,6 +147,7 @@ impl Inner {
             agent_id: act.agent_id.clone(),
             resolver: Arc::new(SystemResolver),
             upstream: Upstream::of(&self.options.environment),
+            own_addresses: self.options.own_addresses.clone(),
         })
     }
 

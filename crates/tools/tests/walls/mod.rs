@@ -15,6 +15,7 @@ use crate::fixture::{LEVELS, ToolFixture, attempt, sandbox_program, variables};
 mod calls;
 mod programs;
 mod scope;
+mod worktree;
 
 #[test]
 fn a_command_can_write_in_the_workspace_and_its_temporary_folder() {
@@ -426,6 +427,7 @@ fn a_scratch_folder_that_commands_can_access_is_refused() {
         environment: std::collections::BTreeMap::new(),
         secrets: std::sync::Arc::new(wakeful_tools::NoSecrets),
         closed: wakeful_tools::DeniedPaths::default(),
+        own_addresses: wakeful_tools::OwnAddresses::default(),
         limits: wakeful_tools::CommandLimits::default(),
         output: wakeful_tools::OutputLimits::default(),
         unsandboxed: UnsandboxedPolicy::Refuse,
