@@ -267,7 +267,15 @@ fn only_a_few_variables_are_passed() {
     let is_named = |name: &str| {
         is_folder(name) || ["GOPATH", "GOCACHE", "NUGET_PACKAGES"].contains(&name) || name.starts_with("GIT_")
     };
-    let known_too = ["GIT_PAGER", "GIT_TERMINAL_PROMPT", "PWD", "OLDPWD", "SHLVL", "_"];
+    let known_too = [
+        "GIT_PAGER",
+        "GIT_TERMINAL_PROMPT",
+        "npm_config_update_notifier",
+        "PWD",
+        "OLDPWD",
+        "SHLVL",
+        "_",
+    ];
     let is_proxy = |name: &str| name.to_lowercase().ends_with("_proxy");
     // Names of files that every command may read.
     let is_certificate = |name: &str| {
