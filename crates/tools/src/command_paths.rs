@@ -15,7 +15,7 @@ use crate::protected_places::ProtectedPlaces;
 use crate::workspace::Workspace;
 use crate::worktree::placeholder::Placeholder;
 use crate::worktree::{LinkedRepository, SharedFolder};
-use crate::{system_paths, trusted_path};
+use crate::{system_paths, trusted_path, worktree};
 
 /// The paths of one command. All are absolute, with links resolved.
 #[derive(Debug)]
@@ -37,6 +37,14 @@ impl CommandPaths {
     /// Whether the protected places include everything that must be protected.
     pub(crate) fn is_protection_complete(&self) -> bool {
         self.protected.as_ref().is_none_or(ProtectedPlaces::is_complete)
+    }
+
+    /// The variables with settings of Git that its folders need.
+    pub(crate) fn git_variables(&self) -> Vec<(String, String)> {
+        match self.shared {
+            Some(_) => worktree::variables().into(),
+            None => Vec::new(),
+        }
     }
 
     /// What to examine after the command.

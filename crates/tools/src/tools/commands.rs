@@ -29,7 +29,6 @@ use crate::sandbox::limits::check_room;
 use crate::sandbox::protocol::Spec;
 use crate::secrets;
 use crate::workspace::Workdir;
-use crate::worktree;
 use crate::write_quota::WriteQuota;
 
 /// The folder beside an operation's temporary one for what is mounted over denied paths.
@@ -56,14 +55,16 @@ impl Inner {
         let mut paths = CommandPaths::of(options, &self.workspace, act, own)?;
         let mut environment =
             environment::of_command(&options.environment, &temporary, &agent_folder, &paths.readable);
-        if paths.shared.is_some() {
-            environment.extend(worktree::variables());
-        }
+        environment.extend(paths.git_variables());
         let is_complete = paths.is_protection_complete();
         let aftermath = paths.aftermath(self.workspace.path(), act, agent_folder);
         let no_namespaces = options.pretend.no_namespaces || self.no_namespaces.load(Ordering::Relaxed);
         let secrets = secrets::values(&*options.secrets, &act.scope, arguments.secrets.iter().flatten())?;
-        let mut spec = Spec {
+        let network = NetworkOptions {
+            connector: self.connector(act)?,
+            published_ports: act.scope.published_ports.clone(),
+        };
+        let spec = Spec {
             host: i32::try_from(std::process::id()).unwrap_or(0),
             args_prefix: options.program_args_prefix.clone(),
             cmd: arguments.cmd,
@@ -75,7 +76,7 @@ impl Inner {
             closed: take(&mut paths.closed),
             covers: temporary.parent().unwrap_or(&temporary).join(COVERS),
             publishes_ports: !act.scope.published_ports.is_empty(),
-            loopback_ports: Vec::new(),
+            loopback_ports: network.loopback_targets().into_keys().collect(),
             readable: take(&mut paths.readable),
             writable: take(&mut paths.writable),
             read_only: take(&mut paths.read_only),
@@ -92,17 +93,11 @@ impl Inner {
                 ..options.pretend
             },
         };
-        let timeout = Duration::from_millis(timeout_ms);
-        let network = NetworkOptions {
-            connector: self.connector(act)?,
-            published_ports: act.scope.published_ports.clone(),
-        };
-        spec.loopback_ports = network.loopback_targets().into_keys().collect();
         let command = Command {
             program: options.program.clone(),
             spec,
             folder,
-            timeout,
+            timeout: Duration::from_millis(timeout_ms),
             output_tokens,
             network,
             output: act.output.clone(),
