@@ -77,6 +77,7 @@ fn sandboxed_cost(
         environment: std::env::vars().collect(),
         secrets: std::sync::Arc::new(wakeful_tools::NoSecrets),
         closed: DeniedPaths::default(),
+        own_addresses: wakeful_tools::OwnAddresses::default(),
         limits: CommandLimits::default(),
         output: wakeful_tools::OutputLimits::default(),
         unsandboxed,

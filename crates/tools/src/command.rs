@@ -343,8 +343,8 @@ impl Running {
         }
     }
 
-    fn start_network(&mut self, options: &NetworkOptions) {
-        let Some(sockets) = NamespaceSockets::of(self.link.take_descriptors()) else {
+    fn start_network(&mut self, options: &NetworkOptions, loopback_listeners: usize) {
+        let Some(sockets) = NamespaceSockets::of(self.link.take_descriptors(), loopback_listeners) else {
             return;
         };
         match CallNetwork::start(options, sockets) {
@@ -363,7 +363,7 @@ impl Running {
         };
         for line in lines {
             match serde_json::from_slice(&line) {
-                Ok(Report::Network) => self.start_network(network),
+                Ok(Report::Network { loopback_listeners }) => self.start_network(network, loopback_listeners),
                 Ok(Report::Confined { isolation }) => self.isolation = Some(isolation),
                 Ok(Report::Started { .. }) => {}
                 Ok(Report::Ended(end)) => {

@@ -13,8 +13,9 @@ use crate::options::ToolsOptions;
 use crate::path_refusal::PathRefusals;
 use crate::protected_places::ProtectedPlaces;
 use crate::workspace::Workspace;
-use crate::worktree::LinkedRepository;
-use crate::{system_paths, trusted_path};
+use crate::worktree::placeholder::Placeholder;
+use crate::worktree::{LinkedRepository, SharedFolder};
+use crate::{system_paths, trusted_path, worktree};
 
 /// The paths of one command. All are absolute, with links resolved.
 #[derive(Debug)]
@@ -25,6 +26,9 @@ pub(crate) struct CommandPaths {
     pub(crate) closed: Vec<PathBuf>,
     /// Files and folders inside the writable folders that may only be read.
     pub(crate) read_only: Vec<PathBuf>,
+    /// The folder of a repository in which Git creates files, if mounts protect everything else in it.
+    pub(crate) shared: Option<SharedFolder>,
+    placeholders: Vec<Placeholder>,
     /// None if the workspace cannot be written.
     pub(crate) protected: Option<ProtectedPlaces>,
 }
@@ -33,6 +37,14 @@ impl CommandPaths {
     /// Whether the protected places include everything that must be protected.
     pub(crate) fn is_protection_complete(&self) -> bool {
         self.protected.as_ref().is_none_or(ProtectedPlaces::is_complete)
+    }
+
+    /// The variables with settings of Git that its folders need.
+    pub(crate) fn git_variables(&self) -> Vec<(String, String)> {
+        match self.shared {
+            Some(_) => worktree::variables().into(),
+            None => Vec::new(),
+        }
     }
 
     /// What to examine after the command.
@@ -47,6 +59,7 @@ impl CommandPaths {
             refusals: PathRefusals::of(self, workspace, act),
             protected: self.protected.take(),
             unprotected: act.scope.unprotected_paths.clone(),
+            placeholders: std::mem::take(&mut self.placeholders),
         }
     }
 }
@@ -58,6 +71,8 @@ pub(crate) struct Aftermath {
     /// The protected places before the command; none if it cannot write to the workspace.
     protected: Option<ProtectedPlaces>,
     unprotected: BTreeSet<String>,
+    /// What must exist as long as the command runs.
+    placeholders: Vec<Placeholder>,
     /// What its output is compared with.
     refusals: PathRefusals,
 }
@@ -65,6 +80,7 @@ pub(crate) struct Aftermath {
 impl Aftermath {
     /// What the command left behind that a person or the model should know.
     pub(crate) fn findings(self, done: &ToolOutcome, workspace: &Path, written_bytes: u64) -> Vec<String> {
+        drop(self.placeholders);
         let changes = self.protected.map(|before| {
             let after = ProtectedPlaces::of(workspace, &self.unprotected);
             before.changes(&after)
@@ -105,7 +121,7 @@ impl CommandPaths {
         }
         let mut writable = vec![temporary.to_owned()];
         writable.extend((home != temporary).then(|| home.to_owned()));
-        let mut protected = None;
+        let (mut protected, mut shared, mut placeholders) = (None, None, None);
         let mut read_only = Vec::new();
         if act.is_read_only {
             readable.push(workspace.path().to_owned());
@@ -121,6 +137,9 @@ impl CommandPaths {
         if let Some(repository) =
             LinkedRepository::of(workspace.path()).filter(|found| !is_denied(&found.common))
         {
+            if !act.is_read_only && !options.pretend.no_namespaces {
+                (shared, placeholders) = repository.shared_folder().unzip();
+            }
             readable.push(repository.common);
             if !act.is_read_only {
                 writable.extend(repository.writable);
@@ -133,6 +152,8 @@ impl CommandPaths {
             writable,
             closed,
             read_only,
+            shared,
+            placeholders: placeholders.unwrap_or_default(),
             protected,
         })
     }

@@ -156,7 +156,7 @@ impl DeniedPaths {
                 name.starts_with(begin) && name.ends_with(end)
             }));
         }
-        let listed = self.list.as_deref().map(listed).unwrap_or_default();
+        let listed = self.list.as_deref().map(remembered).unwrap_or_default();
         let default_homes = self
             .user_folders
             .iter()
@@ -312,7 +312,7 @@ fn is_home_or_file(path: &Path) -> bool {
 }
 
 /// The paths in a per-user list. A missing or damaged list yields fewer paths and never stops a command.
-fn listed(list: &Path) -> Vec<PathBuf> {
+pub fn remembered(list: &Path) -> Vec<PathBuf> {
     let mut text = Vec::new();
     let Ok(file) = fs::File::open(list) else {
         return Vec::new();
@@ -342,7 +342,7 @@ pub fn remember(list: &Path, path: &Path) -> io::Result<()> {
     else {
         return Err(io::Error::from(io::ErrorKind::InvalidInput));
     };
-    let known = listed(list);
+    let known = remembered(list);
     if known.iter().any(|known| known == path) {
         return Ok(());
     }
@@ -431,12 +431,12 @@ mod tests {
             remember(&list, &path).expect("remembered");
             remember(&list, &path).expect("once");
         }
-        let known = listed(&list);
+        let known = remembered(&list);
         assert_eq!(known.len(), LISTED_MAX);
         assert_eq!(
             known.last(),
             Some(&root.path().join(format!("h{}", LISTED_MAX + 19)))
         );
-        assert!(listed(&root.path().join("missing")).is_empty());
+        assert!(remembered(&root.path().join("missing")).is_empty());
     }
 }

@@ -33,12 +33,14 @@ const PASSED_PREFIX: &str = "LC_";
 /// The `PATH` of a command when Wakeful has none.
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// No terminal is attached: no colors, no pager that waits for a key, no password prompt.
-const FIXED: [(&str, &str); 4] = [
+/// No terminal is attached: no colors, no pager that waits for a key, no password prompt, no search for a newer
+/// package manager.
+const FIXED: [(&str, &str); 5] = [
     ("TERM", "dumb"),
     ("PAGER", "cat"),
     ("GIT_PAGER", "cat"),
     ("GIT_TERMINAL_PROMPT", "0"),
+    ("npm_config_update_notifier", "false"),
 ];
 
 /// The environment of a command whose private folder sets further variables, among them `HOME`, and which can read
@@ -111,6 +113,7 @@ mod tests {
         let expected = [
             ("GIT_PAGER", "cat"),
             ("GIT_TERMINAL_PROMPT", "0"),
+            ("npm_config_update_notifier", "false"),
             ("LC_ALL", "our LC_ALL"),
             ("PAGER", "cat"),
             ("PATH", "our PATH"),

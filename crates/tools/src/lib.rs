@@ -72,6 +72,7 @@ mod operation_dir;
 pub mod options;
 mod outcome;
 mod output;
+mod own_addresses;
 mod path_refusal;
 mod permissions;
 mod process;
@@ -98,6 +99,7 @@ mod write_quota;
 
 pub use denied_paths::DeniedPaths;
 pub use options::{CommandLimits, DisabledFeatures, OutputLimits, ToolsOptions, UnsandboxedPolicy};
+pub use own_addresses::OwnAddresses;
 pub use registry::{TOOL_NAMES, specs};
 pub use secrets::{NoSecrets, SecretSource, SecretValue};
 pub use tools::Tools;

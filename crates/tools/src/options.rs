@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::denied_paths::DeniedPaths;
 use crate::output::TOKEN_CHARS;
+use crate::own_addresses::OwnAddresses;
 use crate::secrets::SecretSource;
 
 /// The options of [`crate::Tools`]. The library itself reads no environment and no configuration.
@@ -31,6 +32,8 @@ pub struct ToolsOptions {
     pub secrets: Arc<dyn SecretSource>,
     /// The paths outside the home that commands cannot read.
     pub closed: DeniedPaths,
+    /// The addresses of Wakeful's own API, which no command can reach.
+    pub own_addresses: OwnAddresses,
     pub limits: CommandLimits,
     pub output: OutputLimits,
     /// What to do where the kernel cannot enforce the sandbox.

@@ -3,16 +3,46 @@
 //!
 //! A command can write the file that leads to the repository, so the file alone proves nothing. The repository
 //! must name the workspace as its worktree, in a file that the command cannot write.
+//!
+//! Git also creates and renames files in the folder of the repository itself, such as `packed-refs.lock`. A
+//! mount namespace allows that: everything in the folder that is not Git's data becomes a read-only mount, and
+//! [`placeholder`] fills the names that may be missing. Without mounts that folder stays read-only.
+
+pub(crate) mod placeholder;
 
 use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
+use self::placeholder::Placeholder;
+
 /// Largest file that leads from one folder to another.
 const LINK_BYTES_MAX: u64 = 8 * 1024;
 
-/// The folders of the repository that Git writes to for a commit, beside the worktree's own.
-const WRITABLE: [&str; 3] = ["objects", "refs", "logs"];
+/// The folders of the repository with Git's data, beside the worktree's own.
+const WRITABLE: [&str; 5] = ["objects", "refs", "logs", "lfs", "rr-cache"];
+
+/// The files in the folder of the repository that Git replaces.
+const REPLACED: [&str; 7] = [
+    "packed-refs",
+    "packed-refs.lock",
+    "packed-refs.new",
+    "shallow",
+    "shallow.lock",
+    "gc.pid",
+    "gc.log",
+];
+
+/// Files that must exist, so that they can be protected.
+const REQUIRED: [&str; 2] = ["HEAD", "config"];
+
+/// The setting for which a placeholder would matter: Git ignores it in a folder that names a common folder.
+const WORKTREE_SETTING: &str = "worktree";
+
+/// Most entries of the folder of a repository. Each that is not Git's data costs a mount.
+const ENTRIES_MAX: usize = 128;
 
 /// What a command in a linked worktree needs of its repository.
 #[derive(Debug, PartialEq, Eq)]
@@ -22,6 +52,16 @@ pub(crate) struct LinkedRepository {
     /// Its folders that may be written. Hooks and settings are in none of them.
     pub(crate) writable: Vec<PathBuf>,
     /// Files inside those that may only be read.
+    pub(crate) read_only: Vec<PathBuf>,
+    /// The worktree's own folder in the repository.
+    own: PathBuf,
+}
+
+/// The folder of a repository in which Git may create, replace and remove files, if everything else in it
+/// can be made read-only.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct SharedFolder {
+    pub(crate) path: PathBuf,
     pub(crate) read_only: Vec<PathBuf>,
 }
 
@@ -56,10 +96,68 @@ impl LinkedRepository {
             .filter(|path| path.exists());
         Some(Self {
             read_only: read_only.collect(),
-            writable: writable.chain([own]).collect(),
+            writable: writable.chain([own.clone()]).collect(),
             common,
+            own,
         })
     }
+
+    /// The folder of the repository with what must be read-only in it, and the placeholders that must exist
+    /// while a command runs. None if the folder is unusual.
+    pub(crate) fn shared_folder(&self) -> Option<(SharedFolder, Vec<Placeholder>)> {
+        if sets_worktree(&read(&self.common.join("config"))?) {
+            return None;
+        }
+        let placeholders = Placeholder::all(&self.common, &self.own)?;
+        let mut read_only = vec![self.common.join("worktrees")];
+        let mut count = 0;
+        for entry in fs::read_dir(&self.common).ok()? {
+            let entry = entry.ok()?;
+            count += 1;
+            // A link cannot become a mount, only its target.
+            if count > ENTRIES_MAX || entry.file_type().ok()?.is_symlink() {
+                return None;
+            }
+            let name = entry.file_name();
+            let name = name.to_str()?;
+            if !WRITABLE.contains(&name) && !REPLACED.contains(&name) && name != "worktrees" {
+                read_only.push(entry.path());
+            }
+        }
+        read_only.push(self.own.join(placeholder::WORKTREE_SETTINGS));
+        let is_kept = |name: &&str| read_only.contains(&self.common.join(name));
+        let path = self.common.clone();
+        let folder = REQUIRED
+            .iter()
+            .all(is_kept)
+            .then_some(SharedFolder { path, read_only })?;
+        Some((folder, placeholders))
+    }
+}
+
+/// Settings for Git in a linked worktree. Garbage collection after a commit would fail at the folders of other
+/// worktrees, and its message would keep Git outside from collecting garbage too. `info/refs` is read-only, and
+/// only web servers without Git need it.
+pub(crate) fn variables() -> [(String, String); 5] {
+    [
+        ("GIT_CONFIG_COUNT", "2"),
+        ("GIT_CONFIG_KEY_0", "gc.auto"),
+        ("GIT_CONFIG_VALUE_0", "0"),
+        ("GIT_CONFIG_KEY_1", "repack.updateServerInfo"),
+        ("GIT_CONFIG_VALUE_1", "false"),
+    ]
+    .map(|(name, value)| (name.to_owned(), value.to_owned()))
+}
+
+/// Whether the settings of a repository name its working tree.
+fn sets_worktree(settings: &str) -> bool {
+    let key = |line: &str| {
+        // A setting may follow the name of its section.
+        let setting = line.rsplit_once(']').map_or(line, |(_, setting)| setting);
+        let name = setting.split('=').next().unwrap_or_default();
+        name.trim().eq_ignore_ascii_case(WORKTREE_SETTING)
+    };
+    settings.lines().any(key)
 }
 
 fn is_folder(path: &Path) -> bool {

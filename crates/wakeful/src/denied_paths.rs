@@ -57,6 +57,13 @@ pub(crate) fn remember(path: &Path) {
     }
 }
 
+/// The homes, copies and key files on the per-user list.
+pub(crate) fn remembered() -> Vec<PathBuf> {
+    list()
+        .map(|list| denied_paths::remembered(&list))
+        .unwrap_or_default()
+}
+
 /// `$XDG_STATE_HOME/wakeful/homes`, else `~/.local/state/wakeful/homes`.
 fn list() -> Option<PathBuf> {
     let state = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from);

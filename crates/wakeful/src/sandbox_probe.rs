@@ -104,6 +104,7 @@ async fn command(folder: &Path, unsandboxed: UnsandboxedPolicy) -> Result<ToolOu
         environment: std::collections::BTreeMap::new(),
         secrets: std::sync::Arc::new(wakeful_tools::NoSecrets),
         closed: DeniedPaths::default(),
+        own_addresses: wakeful_tools::OwnAddresses::default(),
         limits: CommandLimits::default(),
         output: wakeful_tools::OutputLimits::default(),
         unsandboxed,

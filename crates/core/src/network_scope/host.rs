@@ -2,6 +2,7 @@
 //! of an address as that address.
 
 use core::net::{IpAddr, Ipv6Addr};
+use core::slice;
 use std::fmt;
 
 /// Maximum length of a name, and of each of its labels, as in the DNS.
@@ -225,6 +226,18 @@ impl HostPattern {
     /// Whether it names exactly this host, not only a domain above it.
     pub(super) fn names(&self, host: &Host, port: u16) -> bool {
         matches!(self.hosts, PatternHosts::Exact(_)) && self.matches(host, port, OpenPorts::Web)
+    }
+
+    /// The host that it names exactly, with its ports.
+    pub(super) fn named(&self) -> Option<(&Host, &[u16])> {
+        let ports = self
+            .port
+            .as_ref()
+            .map_or(DEFAULT_PORTS.as_slice(), slice::from_ref);
+        match &self.hosts {
+            PatternHosts::Exact(host) => Some((host, ports)),
+            PatternHosts::Below(_) => None,
+        }
     }
 
     fn has_port(&self, port: u16, open: OpenPorts) -> bool {

@@ -9,7 +9,7 @@ mod host;
 mod packages;
 
 use core::net::IpAddr;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub use self::address::AddressKind;
 use self::host::OpenPorts;
@@ -144,6 +144,23 @@ impl HostRules {
 
     fn open(&self) -> impl Iterator<Item = &Entry> {
         self.allowed.iter().chain(&self.granted)
+    }
+
+    /// The ports of this machine that entries name exactly, each with the name or loopback address of its entry.
+    #[must_use]
+    pub fn loopback_targets(&self) -> BTreeMap<u16, &Host> {
+        let patterns = self.open().filter_map(|entry| match &entry.kind {
+            EntryKind::Pattern(pattern) => pattern.named(),
+            EntryKind::Packages => None,
+        });
+        let is_here = |host: &Host| match host {
+            Host::Name(_) => host.is_loopback_name(),
+            Host::Address(address) => AddressKind::of(*address) == AddressKind::Loopback,
+        };
+        let here = patterns.filter(|(host, _)| is_here(host));
+        here.flat_map(|(host, ports)| ports.iter().map(move |port| (*port, host)))
+            .filter(|(port, host)| self.judge(host, *port).scope == HostScope::Allowed)
+            .collect()
     }
 
     /// Judges a host and a port as they were requested. Nothing is resolved.

@@ -230,6 +230,39 @@ fn a_grant_opens_one_host_and_never_a_denied_one() {
     assert!(rules.judge_address(&name, 8443, address("127.0.0.1")).is_err());
 }
 
+#[test]
+fn only_exact_entries_name_ports_of_this_machine() {
+    let rules = rules(
+        &[
+            "localhost:3000",
+            "127.0.0.1:4000",
+            "[::1]:5000",
+            "db.localhost",
+            "*.localhost.lan",
+            "packages",
+            "10.0.0.1:6000",
+            "example.com",
+            "localhost:7000",
+            "localhost:8000",
+        ],
+        &["localhost:7000"],
+    );
+    let found: Vec<String> = rules
+        .loopback_targets()
+        .into_iter()
+        .map(|(port, host)| host.with_port(port))
+        .collect();
+    let expected = [
+        "db.localhost:80",
+        "db.localhost:443",
+        "localhost:3000",
+        "127.0.0.1:4000",
+        "[::1]:5000",
+        "localhost:8000",
+    ];
+    assert_eq!(found, expected);
+}
+
 proptest! {
     /// For all addresses, every number form of them is judged as the address.
     #[test]

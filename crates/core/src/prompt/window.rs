@@ -270,6 +270,16 @@ mod tests {
     }
 
     #[test]
+    fn many_small_images_of_results_leave_no_room_for_older_ones() {
+        let opening = entry(Role::User, "look");
+        let rounds = (0..40).flat_map(|n| image_round(&n.to_string(), 16));
+        let entries: Vec<TranscriptEntry> = [opening.clone()].into_iter().chain(rounds).collect();
+        let kept = window(&opening, &entries);
+        // Each counts 16 KiB of 512 KiB, and the calls and results take some room too.
+        assert_eq!(kept.len(), 1 + 2 * 31, "{} entries", kept.len());
+    }
+
+    #[test]
     fn images_of_results_that_do_not_fit_become_notes() {
         let opening = entry(Role::User, "look");
         let mut entries = vec![opening.clone()];

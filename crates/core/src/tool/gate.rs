@@ -203,7 +203,7 @@ mod tests {
         assert_eq!(judge(false, "WebFetch"), None);
     }
 
-    // Conformance: L-121
+    // Conformance: L-121, L-126
     #[test]
     fn a_tool_without_contract_is_denied() {
         let access = AgentAccessScope::everything();

@@ -169,3 +169,50 @@ impl CheckedRequestOptions {
         self.thoughtless.store(true, Ordering::Relaxed);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn free_form_tools_and_images_follow_the_model_unless_set() {
+        let checked = |provider, model, own_server, shape: RequestOptions<'_>| {
+            let target = Target {
+                provider,
+                model,
+                thinking_scope: String::new(),
+                own_server,
+            };
+            let checked = CheckedRequestOptions::new(target, &shape).expect("valid options");
+            (checked.freeform, checked.images)
+        };
+        for (provider, model, own_server, expected) in [
+            (Provider::OpenAi, "gpt-5.1", true, (true, true)),
+            (Provider::OpenAi, "gpt-5.1", false, (false, true)),
+            (Provider::OpenAi, "gpt-4.1", true, (false, true)),
+            (Provider::OpenAiChat, "gpt-5.1", true, (false, true)),
+            (Provider::OpenAi, "o3-mini", true, (false, false)),
+        ] {
+            let found = checked(provider, model, own_server, RequestOptions::default());
+            assert_eq!(found, expected, "{provider:?} {model} {own_server}");
+        }
+        let set = |on| RequestOptions {
+            freeform_tools: Some(on),
+            images: Some(on),
+            ..RequestOptions::default()
+        };
+        assert_eq!(
+            checked(Provider::OpenAi, "o3-mini", false, set(true)),
+            (true, true)
+        );
+        assert_eq!(
+            checked(Provider::OpenAi, "gpt-5.1", true, set(false)),
+            (false, false)
+        );
+        // Only one format has free-form tools.
+        assert_eq!(
+            checked(Provider::Anthropic, "gpt-5.1", true, set(true)),
+            (false, true)
+        );
+    }
+}

@@ -82,6 +82,7 @@ impl EngineFactory for SceneEngineFactory {
             environment: self.environment.clone(),
             secrets: Arc::<SecretValues>::clone(&self.secrets),
             closed: DeniedPaths::default(),
+            own_addresses: wakeful_tools::OwnAddresses::default(),
             limits: CommandLimits::default(),
             output: OutputLimits::default(),
             unsandboxed: UnsandboxedPolicy::Refuse,

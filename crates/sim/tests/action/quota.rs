@@ -97,11 +97,18 @@ async fn a_call_over_its_quota_leaves_no_handler_result_or_counters() {
 #[tokio::test]
 async fn a_use_counts_for_24_hours() {
     let daemon = with_quota(EffectClass::Idempotent, per_day(2)).await;
-    let denied = send(&daemon.api, "turn-2").await;
-    daemon.settle().await;
-    assert_eq!(statuses(&daemon.outcome_of(denied).await), [DENIED, DENIED]);
-    daemon.ticks.pass(24 * 60 * 60 * 1_000 + 1);
-    let permitted = send(&daemon.api, "turn-3").await;
+    for (turn, hours_until_next) in [("turn-2", 23), ("turn-3", 1)] {
+        let denied = send(&daemon.api, turn).await;
+        daemon.settle().await;
+        assert_eq!(
+            statuses(&daemon.outcome_of(denied).await),
+            [DENIED, DENIED],
+            "{turn}"
+        );
+        daemon.ticks.pass(hours_until_next * 60 * 60 * 1_000);
+    }
+    daemon.ticks.pass(1);
+    let permitted = send(&daemon.api, "turn-4").await;
     daemon.settle().await;
     let permitted = daemon.outcome_of(permitted).await;
     assert!(

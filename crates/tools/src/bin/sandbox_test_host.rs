@@ -52,6 +52,7 @@ fn host([home, workspace]: [&str; 2], level: &str, cmd: &str) -> ExitCode {
         environment: std::env::vars().collect(),
         secrets: std::sync::Arc::new(wakeful_tools::NoSecrets),
         closed: DeniedPaths::default(),
+        own_addresses: wakeful_tools::OwnAddresses::default(),
         limits: CommandLimits::default(),
         output: wakeful_tools::OutputLimits::default(),
         unsandboxed: UnsandboxedPolicy::Refuse,
@@ -144,6 +145,18 @@ fn through_proxy(request: &str, bytes: &str) -> io::Result<()> {
     Ok(())
 }
 
+/// Sends a request to a port of both loopback addresses, and prints what comes back.
+fn direct_get(port: &str) -> io::Result<()> {
+    for host in ["127.0.0.1", "[::1]"] {
+        let mut stream = TcpStream::connect(format!("{host}:{port}"))?;
+        stream.write_all(b"GET / HTTP/1.1\r\n\r\n")?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer)?;
+        println!("{answer}");
+    }
+    Ok(())
+}
+
 /// Sends a text to the first client.
 fn serve_once(port: &str) -> io::Result<()> {
     let listener = TcpListener::bind(format!("127.0.0.1:{port}"))?;
@@ -170,6 +183,7 @@ fn attempt(what: &str, target: &str) -> ExitCode {
             &format!("CONNECT {target} HTTP/1.1\r\n\r\n"),
             "GET / HTTP/1.1\r\n\r\n",
         ),
+        "direct-get" => direct_get(target),
         "serve-once" => serve_once(target),
         "raw" => socket(AddressFamily::INET, SocketType::RAW, Some(ipproto::ICMP)),
         "icmp" => socket(AddressFamily::INET, SocketType::DGRAM, Some(ipproto::ICMP)),

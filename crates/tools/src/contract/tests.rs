@@ -7,10 +7,12 @@ use std::path::PathBuf;
 use serde_json::{Map, Value, json};
 use wakeful_core::conversation::ToolSpec;
 use wakeful_core::journal::tokens::NAMESPACES;
-use wakeful_core::tool::{ContractDocument, SideEffects};
+use wakeful_core::tool::gate::{self, GateQuery};
+use wakeful_core::tool::{AgentAccessScope, ContractDocument, SideEffects, WakeReason};
 use wakeful_ports::tool::ToolHost as _;
 
 use super::*;
+use crate::registry::TOOL_NAMES;
 
 fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/agent_tools")
@@ -35,6 +37,21 @@ fn pretty(value: &Value) -> String {
 
 fn document() -> Value {
     serde_saphyr::from_str(CONTRACT_FILE).expect("YAML")
+}
+
+// Conformance: L-117
+#[test]
+fn without_categories_every_registered_tool_is_out_of_scope() {
+    let access = AgentAccessScope::default();
+    for name in TOOL_NAMES {
+        let query = GateQuery {
+            contract: contract(name),
+            access: &access,
+            wake_reason: WakeReason::UserInitiated,
+        };
+        let stop = gate::check(query).expect_err(name);
+        assert_eq!(stop.code, gate::OUT_OF_SCOPE, "{name}");
+    }
 }
 
 fn all() -> &'static ToolContracts {

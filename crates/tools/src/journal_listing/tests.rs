@@ -273,6 +273,17 @@ async fn a_list_shows_the_records_of_the_agents_categories_alone() {
 }
 
 #[tokio::test]
+async fn records_of_other_categories_use_up_no_limit() {
+    for tool in [LIST_CHECKLISTS, LIST_TIME_ENTRIES, LIST_RATINGS] {
+        for category in [WORK, HOME] {
+            let category = record_id(category).to_string();
+            let found = list(tool, json!({"limit": 1}), &[&category]).await;
+            assert_eq!(found.len(), 1, "{tool} {category}: {found:?}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn checklists_and_plans_come_with_their_parts() {
     let work = record_id(WORK).to_string();
     let lists = list(LIST_CHECKLISTS, json!({"task_id": record_id(17)}), &["*"]).await;

@@ -1,17 +1,21 @@
 //! The network of one command: a thread that serves its proxy and its published ports while it runs.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
+use wakeful_core::network_scope::Host;
 use wakeful_core::tool::Connection;
 
 use super::connection_log::ConnectionLog;
 use super::connector::Connector;
-use super::{proxy, published};
+use super::proxy::{Proxy, ProxyTarget};
+use super::published;
 use crate::sandbox::network_namespace::NamespaceSockets;
+use crate::sandbox::protocol::LOOPBACK_PORTS_MAX;
 
 /// Most threads that resolve names for one command.
 const RESOLVER_THREADS_MAX: usize = 4;
@@ -20,7 +24,20 @@ const RESOLVER_THREADS_MAX: usize = 4;
 #[derive(Debug)]
 pub(crate) struct NetworkOptions {
     pub(crate) connector: Connector,
-    pub(crate) published_ports: Vec<u16>,
+    pub(crate) published_ports: BTreeSet<u16>,
+}
+
+impl NetworkOptions {
+    /// The services of this machine that the command reaches on its own loopback addresses. A published port is
+    /// for a server of the command itself.
+    pub(crate) fn loopback_targets(&self) -> BTreeMap<u16, Host> {
+        let named = self.connector.rules.loopback_targets().into_iter();
+        named
+            .filter(|(port, _)| !self.published_ports.contains(port))
+            .take(LOOPBACK_PORTS_MAX)
+            .map(|(port, host)| (port, host.clone()))
+            .collect()
+    }
 }
 
 /// What happened on the network of a command.
@@ -47,8 +64,15 @@ impl CallNetwork {
         let log = Arc::new(ConnectionLog::default());
         let connector = Arc::new(options.connector.clone());
         let (stop, stopped) = oneshot::channel();
-        let NamespaceSockets { listener, source } = sockets;
-        listener.set_nonblocking(true)?;
+        let NamespaceSockets {
+            listener,
+            loopback,
+            source,
+        } = sockets;
+        for listener in loopback.iter().chain([&listener]) {
+            listener.set_nonblocking(true)?;
+        }
+        let targets = options.loopback_targets();
         let source = source.map(published::SocketSource::new).transpose()?;
         let (bound, findings) = match &source {
             Some(_) => published::bind(&options.published_ports),
@@ -58,7 +82,7 @@ impl CallNetwork {
             .enable_all()
             .max_blocking_threads(RESOLVER_THREADS_MAX)
             .build()?;
-        let proxy_log = Arc::clone(&log);
+        let proxy = Arc::new(Proxy::new(connector, Arc::clone(&log)));
         let work = move || {
             runtime.block_on(async {
                 let Ok(listener) = TcpListener::from_std(listener) else {
@@ -71,8 +95,17 @@ impl CallNetwork {
                         }
                     }
                 }
+                for listener in loopback {
+                    let target = listener
+                        .local_addr()
+                        .ok()
+                        .and_then(|at| targets.get(&at.port()).cloned());
+                    if let (Some(host), Ok(listener)) = (target, TcpListener::from_std(listener)) {
+                        tokio::spawn(Arc::clone(&proxy).serve(listener, ProxyTarget::Loopback(host)));
+                    }
+                }
                 tokio::select! {
-                    () = proxy::serve(listener, connector, proxy_log) => {}
+                    () = proxy.serve(listener, ProxyTarget::Requested) => {}
                     // Also when the sender is dropped.
                     _ = stopped => {}
                 }

@@ -14,6 +14,7 @@ use wakeful_core::policy::{FOREIGN_TARGET, HostDecision, HostScope, Target};
 use wakeful_ports::tool::HostPolicy;
 
 use super::upstream::Upstream;
+use crate::own_addresses::OwnAddresses;
 
 /// The names that an administrator gave to addresses.
 const HOSTS_FILE: &str = "/etc/hosts";
@@ -98,6 +99,7 @@ pub(crate) struct Connector {
     pub(crate) agent_id: AgentId,
     pub(crate) resolver: Arc<dyn Resolver>,
     pub(crate) upstream: Option<Upstream>,
+    pub(crate) own_addresses: OwnAddresses,
 }
 
 impl std::fmt::Debug for Connector {
@@ -132,6 +134,7 @@ impl Connector {
             }
         }
         addresses.truncate(ADDRESSES_MAX);
+        self.refuse_own(&addresses)?;
         match (addresses.is_empty(), refusal) {
             (false, _) => Ok((rule, Route::Direct(addresses))),
             (true, Some((address, error))) => Err(ConnectError::Refused {
@@ -180,6 +183,20 @@ impl Connector {
                 ),
                 hint: "use WebFetch, which can ask; a person can write a policy that permits the host"
                     .to_owned(),
+            }),
+        }
+    }
+
+    /// No list and no policy opens the API: its clients decide in a person's place.
+    fn refuse_own(&self, addresses: &[SocketAddr]) -> Result<(), ConnectError> {
+        match addresses
+            .iter()
+            .find(|address| self.own_addresses.contains(**address))
+        {
+            None => Ok(()),
+            Some(address) => Err(ConnectError::Refused {
+                reason: format!("{address} is Wakeful's own API, which no tool can reach"),
+                hint: "use the tools that Wakeful gives you".to_owned(),
             }),
         }
     }

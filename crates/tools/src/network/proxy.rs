@@ -9,6 +9,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
+use wakeful_core::network_scope::Host;
 use wakeful_core::tool::ConnectionVerdict as Verdict;
 
 use super::connection_log::{ConnectionLog, Traffic};
@@ -29,24 +30,80 @@ const IDLE_MAX: Duration = Duration::from_secs(120);
 /// Bytes that are read at once.
 const CHUNK_BYTES: usize = 32 * 1024;
 
-/// Accepts connections until it is dropped.
-pub(super) async fn serve(listener: TcpListener, connector: Arc<Connector>, log: Arc<ConnectionLog>) {
-    let own = Arc::new(Semaphore::new(CONNECTIONS_MAX));
-    loop {
-        let (Ok(place), Ok(turn)) = (PLACES.acquire().await, Arc::clone(&own).acquire_owned().await) else {
+/// Where the connections of a listener lead.
+#[derive(Debug, Clone)]
+pub(super) enum ProxyTarget {
+    /// To the host that the program requests.
+    Requested,
+    /// To the same port of this machine, by the name that the agent's list has for it.
+    Loopback(Host),
+}
+
+/// The proxy of one call.
+pub(super) struct Proxy {
+    connector: Arc<Connector>,
+    log: Arc<ConnectionLog>,
+    places: Arc<Semaphore>,
+}
+
+impl Proxy {
+    pub(super) fn new(connector: Arc<Connector>, log: Arc<ConnectionLog>) -> Self {
+        Self {
+            connector,
+            log,
+            places: Arc::new(Semaphore::new(CONNECTIONS_MAX)),
+        }
+    }
+
+    /// Accepts connections until it is dropped.
+    pub(super) async fn serve(self: Arc<Self>, listener: TcpListener, target: ProxyTarget) {
+        let Ok(port) = listener.local_addr().map(|address| address.port()) else {
             return;
         };
-        let Ok((client, _)) = listener.accept().await else {
-            // The process has no free descriptor, or the client is gone.
-            tokio::time::sleep(Duration::from_millis(20)).await;
-            continue;
-        };
-        let (connector, log) = (Arc::clone(&connector), Arc::clone(&log));
-        tokio::spawn(async move {
-            // A broken connection ends only itself.
-            let _broken = serve_one(client, &connector, &log).await;
-            drop((place, turn));
-        });
+        loop {
+            let (Ok(place), Ok(turn)) = (
+                PLACES.acquire().await,
+                Arc::clone(&self.places).acquire_owned().await,
+            ) else {
+                return;
+            };
+            let Ok((client, _)) = listener.accept().await else {
+                // The process has no free descriptor, or the client is gone.
+                tokio::time::sleep(Duration::from_millis(20)).await;
+                continue;
+            };
+            let (proxy, target) = (Arc::clone(&self), target.clone());
+            tokio::spawn(async move {
+                // A broken connection ends only itself.
+                let _broken = match target {
+                    ProxyTarget::Requested => serve_one(client, &proxy.connector, &proxy.log).await,
+                    ProxyTarget::Loopback(host) => {
+                        proxy.forward(client, &host, port).await;
+                        Ok(())
+                    }
+                };
+                drop((place, turn));
+            });
+        }
+    }
+
+    /// Connects a program to a service of this machine. If that is refused, the program sees a closed connection,
+    /// and the result of the call has the reason.
+    async fn forward(&self, client: TcpStream, host: &Host, port: u16) {
+        let name = host.to_string();
+        match self.connector.connect(host, port).await {
+            Ok((rule, origin)) => {
+                let traffic = self.log.add(&name, port, Verdict::Allowed, &rule);
+                tunnel(client, origin, &traffic).await;
+            }
+            Err(ConnectError::Refused { reason, hint }) => {
+                self.log
+                    .add(&name, port, Verdict::Refused, &format!("{reason}; {hint}"));
+            }
+            Err(ConnectError::Failed(reason)) => {
+                self.log.add(&name, port, Verdict::Failed, &reason);
+            }
+        }
     }
 }
 

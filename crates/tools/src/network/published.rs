@@ -1,6 +1,7 @@
 //! Publishes ports of a command's network namespace on the loopback address of this machine, while the
 //! command runs.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write as _};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener as StdListener};
 use std::os::unix::net::UnixStream;
@@ -57,7 +58,7 @@ impl SocketSource {
 }
 
 /// Occupies the ports. Those that another program uses are returned as findings.
-pub(super) fn bind(ports: &[u16]) -> (Vec<(u16, StdListener)>, Vec<String>) {
+pub(super) fn bind(ports: &BTreeSet<u16>) -> (Vec<(u16, StdListener)>, Vec<String>) {
     let (mut bound, mut findings) = (Vec::new(), Vec::new());
     for port in ports {
         let listener = StdListener::bind((Ipv4Addr::LOCALHOST, *port));

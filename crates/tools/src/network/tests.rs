@@ -16,6 +16,7 @@ use wakeful_ports::tool::HostPolicy;
 
 use super::connection_log::ConnectionLog;
 use super::connector::{ConnectError, Connector, Resolver, Route};
+use super::proxy::{Proxy, ProxyTarget};
 use super::request::{BadRequest, HEAD_BYTES_MAX, ProxyRequest};
 use super::upstream::Upstream;
 
@@ -56,6 +57,7 @@ pub(crate) fn connector(allowed: &[String], answers: &[&str]) -> (Connector, Arc
         agent_id: AgentId::parse("main").expect("an id"),
         resolver: Arc::clone(&resolver) as Arc<dyn Resolver>,
         upstream: None,
+        own_addresses: crate::OwnAddresses::default(),
     };
     (connector, resolver)
 }
@@ -96,11 +98,8 @@ async fn through_proxy(connector: Connector, bytes: &[u8]) -> (String, Arc<Conne
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a listener");
     let address = listener.local_addr().expect("an address");
     let log = Arc::new(ConnectionLog::default());
-    let serving = tokio::spawn(super::proxy::serve(
-        listener,
-        Arc::new(connector),
-        Arc::clone(&log),
-    ));
+    let proxy = Arc::new(Proxy::new(Arc::new(connector), Arc::clone(&log)));
+    let serving = tokio::spawn(proxy.serve(listener, ProxyTarget::Requested));
     let mut client = TcpStream::connect(address).await.expect("connected");
     client.write_all(bytes).await.expect("sent");
     client.shutdown().await.expect("half closed");

@@ -60,6 +60,9 @@ pub(super) struct AllowedPaths<'a> {
     pub(super) readable: &'a [PathBuf],
     /// Readable too.
     pub(super) writable: &'a [PathBuf],
+    /// A folder whose entries that must not change are read-only mounts. No folder can be created in it, so that
+    /// none of the missing ones can appear.
+    pub(super) shared: Option<&'a Path>,
     /// A command with its own network may bind and connect in it.
     pub(super) network: NetworkAccess,
 }
@@ -106,6 +109,11 @@ pub(super) fn restrict(reach: &AllowedPaths<'_>, pretend: DisabledFeatures) -> R
         }
         let folder = open(path).map_err(StageError::failed("opening a writable folder"))?;
         allow(&mut rules, folder, writable.access)?;
+    }
+    if let Some(path) = reach.shared.filter(|path| !readable.is_around_hidden(path)) {
+        let folder = open(path).map_err(StageError::failed("opening the folder of the repository"))?;
+        let replace = AccessFs::WriteFile | AccessFs::Truncate | AccessFs::MakeReg | AccessFs::RemoveFile;
+        allow(&mut rules, folder, all & (readable.access | replace))?;
     }
     for device in DEVICES {
         // A container may lack some of them.

@@ -39,9 +39,26 @@ pub(super) fn mount_essentials(writable: &mut Vec<PathBuf>) {
     }
 }
 
+/// Makes the mounts that restrict a command. Returns whether every protected place and the home are read-only. A
+/// shared folder remains only if all of its protected entries are.
+pub(super) fn mount_folders(spec: &mut Spec) -> bool {
+    let sources = empty_sources(&spec.covers);
+    let mut writable = spec.writable.clone();
+    writable.extend(spec.shared.as_ref().map(|shared| shared.path.clone()));
+    seal(&writable);
+    let shared = spec.shared.iter().flat_map(|shared| &shared.read_only);
+    let places: Vec<PathBuf> = spec.read_only.iter().chain(shared).cloned().collect();
+    let is_pinned = protect(&places, &writable);
+    let are_read_only = |places: &[PathBuf]| is_pinned && places.iter().all(|place| is_read_only(place));
+    spec.shared.take_if(|shared| !are_read_only(&shared.read_only));
+    let is_whole = are_read_only(&spec.read_only) && is_read_only(&spec.home);
+    spec.closed = cover(spec, &writable, sources);
+    is_whole
+}
+
 /// Makes everything except some folders read-only. Landlock does not restrict changes to the mode, owner,
 /// times or attributes of a file; with this, a command cannot change them outside its folders either.
-pub(super) fn seal(writable: &[PathBuf]) {
+fn seal(writable: &[PathBuf]) {
     // Each becomes its own mount, whose flags can differ. Recursive, because mounts inside it would
     // disappear otherwise.
     for folder in writable {
@@ -66,7 +83,7 @@ pub(super) fn seal(writable: &[PathBuf]) {
 
 /// Mounts an empty folder or file over every denied path, at all its names. Returns the paths that could
 /// not be covered, for Landlock to exclude.
-pub(super) fn cover(spec: &Spec, sources: io::Result<[PathBuf; 2]>) -> Vec<PathBuf> {
+fn cover(spec: &Spec, writable: &[PathBuf], sources: io::Result<[PathBuf; 2]>) -> Vec<PathBuf> {
     let Ok(mounts) = Mount::all() else {
         return spec.closed.clone();
     };
@@ -74,16 +91,19 @@ pub(super) fn cover(spec: &Spec, sources: io::Result<[PathBuf; 2]>) -> Vec<PathB
         return spec.closed.clone();
     };
     let (mut uncovered, mut pinned) = (Vec::new(), Vec::new());
-    let allowed = || spec.readable.iter().chain(&spec.writable);
+    let allowed = || spec.readable.iter().chain(writable);
     for place in &spec.closed {
         // Landlock allows nothing outside the allowed folders, so nothing there needs a cover.
         let names = names_of(place, &mounts).into_iter();
         for name in names.filter(|name| allowed().any(|folder| name.starts_with(folder))) {
+            let is_needed = writable.iter().any(|folder| folder.starts_with(&name));
             let covered = match fs::symlink_metadata(&name) {
+                // Covering it would hide what the command must access.
+                Ok(_) if is_needed => Err(io::ErrorKind::InvalidInput.into()),
                 Ok(found) if found.is_dir() => {
-                    pin_above(&name, &spec.writable, &mut pinned).and_then(|()| cover_one(&folder, &name))
+                    pin_above(&name, writable, &mut pinned).and_then(|()| cover_one(&folder, &name))
                 }
-                Ok(_) => pin_above(&name, &spec.writable, &mut pinned).and_then(|()| cover_one(&file, &name)),
+                Ok(_) => pin_above(&name, writable, &mut pinned).and_then(|()| cover_one(&file, &name)),
                 // A path below a mount that another one covers does not exist.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
                 Err(error) => Err(error),
@@ -98,7 +118,7 @@ pub(super) fn cover(spec: &Spec, sources: io::Result<[PathBuf; 2]>) -> Vec<PathB
 
 /// Creates what is mounted over denied paths: an empty folder and an empty file. It runs before everything
 /// is sealed, because the home is read-only afterwards.
-pub(super) fn empty_sources(covers: &Path) -> io::Result<[PathBuf; 2]> {
+fn empty_sources(covers: &Path) -> io::Result<[PathBuf; 2]> {
     let [folder, file] = ["folder", "file"].map(|name| covers.join(name));
     DirBuilder::new().recursive(true).mode(0o700).create(covers)?;
     // In a separate file system: parts of the home that are mounted elsewhere count as the home.
@@ -116,10 +136,6 @@ pub(super) fn empty_sources(covers: &Path) -> io::Result<[PathBuf; 2]> {
 /// Pins the folders between a writable folder and a denied path. A command that renames them would move the
 /// denied path to a place that the next command can read; a mount point cannot be renamed.
 fn pin_above(name: &Path, writable: &[PathBuf], pinned: &mut Vec<PathBuf>) -> io::Result<()> {
-    // Covering it would hide what the command must access.
-    if writable.iter().any(|folder| folder.starts_with(name)) {
-        return Err(io::ErrorKind::InvalidInput.into());
-    }
     let Some(holder) = writable.iter().find(|folder| name.starts_with(folder)) else {
         return Ok(());
     };
@@ -141,13 +157,13 @@ fn cover_one(source: &Path, name: &Path) -> io::Result<()> {
 
 /// Makes files and folders inside the writable folders read-only: each becomes its own mount, which can be
 /// neither written, replaced nor removed. The folders above it become mounts too, because renaming one of them
-/// would make room for a replacement. Returns whether all are read-only.
-pub(super) fn protect(places: &[PathBuf], writable: &[PathBuf]) -> bool {
+/// would make room for a replacement. Returns whether all of these are mounts.
+fn protect(places: &[PathBuf], writable: &[PathBuf]) -> bool {
     let mut pinned = Vec::new();
-    let mut is_whole = true;
+    let mut are_pinned = true;
     // First all of these: a mount over a folder hides the mounts that were made inside it.
     for place in places {
-        is_whole &= pin_above(place, writable, &mut pinned).is_ok();
+        are_pinned &= pin_above(place, writable, &mut pinned).is_ok();
     }
     for place in places {
         // What disappeared meanwhile is found by the comparison after the command.
@@ -158,8 +174,7 @@ pub(super) fn protect(places: &[PathBuf], writable: &[PathBuf]) -> bool {
         let flags = MountFlags::BIND | MountFlags::RDONLY | kept(mount);
         let _covered = mount_remount(&mount.point, flags, "");
     }
-    is_whole &= places.iter().all(|place| is_read_only(place));
-    is_whole
+    are_pinned
 }
 
 /// Whether a folder is completely read-only here, including its mode.

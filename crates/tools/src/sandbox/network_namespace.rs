@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Read as _};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
@@ -81,11 +81,25 @@ pub(super) fn set_loopback_up() -> io::Result<()> {
     }
 }
 
-/// Passes the listening socket of the proxy to Wakeful, and, for published ports, a connection on which it
-/// can request sockets. Returns our end of that connection: the supervisor serves it itself, because a
+/// Passes the listening sockets of the proxy and of the ports of this machine to Wakeful, and, for published
+/// ports, a connection on which it can request sockets. Returns our end of that connection: the supervisor serves it itself, because a
 /// process that created a PID namespace cannot start threads.
-pub(super) fn hand_over(above: &mut StageLink, publishes: Publishes) -> io::Result<Option<UnixStream>> {
+pub(super) fn hand_over(
+    above: &mut StageLink,
+    publishes: Publishes,
+    loopback_ports: &[u16],
+) -> io::Result<Option<UnixStream>> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, PROXY_PORT))?;
+    let addresses = loopback_ports.iter().flat_map(|port| {
+        [
+            SocketAddr::from((Ipv4Addr::LOCALHOST, *port)),
+            SocketAddr::from((Ipv6Addr::LOCALHOST, *port)),
+        ]
+    });
+    // The kernel may lack IPv6.
+    let loopback: Vec<TcpListener> = addresses
+        .filter_map(|address| TcpListener::bind(address).ok())
+        .collect();
     let (requests, source) = match publishes {
         Publishes::Nothing => (None, None),
         Publishes::Ports => {
@@ -93,10 +107,15 @@ pub(super) fn hand_over(above: &mut StageLink, publishes: Publishes) -> io::Resu
             (Some(ours), Some(theirs))
         }
     };
-    let descriptors: Vec<BorrowedFd<'_>> = std::iter::once(listener.as_fd())
+    let descriptors: Vec<BorrowedFd<'_>> = std::iter::once(&listener)
+        .chain(&loopback)
+        .map(|listener| listener.as_fd())
         .chain(source.as_ref().map(|source| source.as_fd()))
         .collect();
-    above.report_with(&Report::Network, &descriptors)?;
+    let report = Report::Network {
+        loopback_listeners: loopback.len(),
+    };
+    above.report_with(&report, &descriptors)?;
     Ok(requests)
 }
 
@@ -123,15 +142,22 @@ pub(super) fn serve_socket(requests: &mut UnixStream) -> io::Result<()> {
 #[derive(Debug)]
 pub(crate) struct NamespaceSockets {
     pub(crate) listener: TcpListener,
+    /// Those that lead to ports of this machine with the same numbers.
+    pub(crate) loopback: Vec<TcpListener>,
     /// Where more sockets can be requested, if ports are published.
     pub(crate) source: Option<UnixStream>,
 }
 
 impl NamespaceSockets {
-    pub(crate) fn of(descriptors: Vec<OwnedFd>) -> Option<Self> {
+    pub(crate) fn of(descriptors: Vec<OwnedFd>, loopback_listeners: usize) -> Option<Self> {
         let mut descriptors = descriptors.into_iter();
         Some(Self {
             listener: descriptors.next()?.into(),
+            loopback: descriptors
+                .by_ref()
+                .take(loopback_listeners)
+                .map(Into::into)
+                .collect(),
             source: descriptors.next().map(Into::into),
         })
     }

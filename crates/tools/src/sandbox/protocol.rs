@@ -25,6 +25,7 @@ use super::limits::LimitExceeded;
 use crate::files::scan_task::ScanTask;
 use crate::options::{CommandLimits, DisabledFeatures, UnsandboxedPolicy};
 use crate::secrets::SecretValue;
+use crate::worktree::SharedFolder;
 
 /// Largest specification. The command has at most 128 KiB, which JSON escapes may expand sixfold, and the
 /// environment variables are small.
@@ -33,8 +34,12 @@ const SPEC_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Most buffered bytes of an incomplete report. A report is a short line.
 const REPORT_BYTES_MAX: usize = 64 * 1024;
 
-/// Most descriptors that accompany a message: the proxy's socket, and where more can be requested.
-const DESCRIPTORS_MAX: usize = 2;
+/// Most ports of this machine that one command reaches on its own loopback addresses.
+pub(crate) const LOOPBACK_PORTS_MAX: usize = 8;
+
+/// Most descriptors that accompany a message: the proxy's socket, two for each port of this machine, and where
+/// more can be requested.
+const DESCRIPTORS_MAX: usize = 2 + 2 * LOOPBACK_PORTS_MAX;
 
 /// The order to send SIGTERM to every process of the command.
 pub(crate) const TERMINATE: u8 = b'T';
@@ -69,9 +74,14 @@ pub(crate) struct Spec {
     pub(crate) read_only: Vec<PathBuf>,
     /// Whether `read_only` names everything that must be protected.
     pub(crate) is_read_only_complete: bool,
+    /// A folder in which the command may create and replace files, if all of its protected entries can be made
+    /// read-only.
+    pub(crate) shared: Option<SharedFolder>,
     pub(crate) limits: CommandLimits,
     /// Whether ports of the command are published outside its network namespace.
     pub(crate) publishes_ports: bool,
+    /// The ports on which the command reaches services of this machine.
+    pub(crate) loopback_ports: Vec<u16>,
     /// The control group that limits the command; it has no parts if none is delegated.
     pub(crate) group: Group,
     /// What to do if the kernel cannot enforce the restrictions.
@@ -119,8 +129,9 @@ pub(crate) enum Report {
         /// The shell's process group, if the supervisor sees it under that number.
         group: Option<i32>,
     },
-    /// The command has its own network namespace, and sockets of it accompany this report.
-    Network,
+    /// The command has its own network namespace. Sockets of it accompany this report: the listener of the
+    /// proxy, listeners that lead to ports of this machine, and where more can be requested.
+    Network { loopback_listeners: usize },
     /// The shell ended.
     Ended(ShellEnd),
     /// The command exceeded a limit and is being killed.

@@ -88,14 +88,12 @@ pub(super) fn run(
         return Ok(());
     }
     let mut is_protected = false;
-    if containment == Containment::Namespace {
+    if containment == Containment::Subreaper {
+        spec.shared = None;
+    } else {
         mount_namespace::mount_essentials(&mut spec.writable);
         if lacking.is_empty() {
-            let sources = mount_namespace::empty_sources(&spec.covers);
-            mount_namespace::seal(&spec.writable);
-            is_protected = mount_namespace::protect(&spec.read_only, &spec.writable)
-                && mount_namespace::is_read_only(&spec.home);
-            spec.closed = mount_namespace::cover(&spec, sources);
+            is_protected = mount_namespace::mount_folders(&mut spec);
         }
     }
     give_up_capabilities()?;
@@ -187,6 +185,7 @@ fn restrict(spec: &Spec, containment: Containment, network: NetworkAccess) -> Re
         closed: &spec.closed,
         readable: &spec.readable,
         writable: &spec.writable,
+        shared: spec.shared.as_ref().map(|shared| shared.path.as_path()),
         network,
     };
     let abi = landlock::restrict(&reach, spec.pretend)?;

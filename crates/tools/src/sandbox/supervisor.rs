@@ -58,7 +58,9 @@ pub(super) fn supervise(above: &mut StageLink) -> Result<(), StageError> {
     };
     let socket_requests = match network {
         // Without the sockets the command has no proxy; the command can still use its loopback interface.
-        NetworkAccess::Loopback => network_namespace::hand_over(above, publishes).ok().flatten(),
+        NetworkAccess::Loopback => network_namespace::hand_over(above, publishes, &spec.loopback_ports)
+            .ok()
+            .flatten(),
         NetworkAccess::Refused => None,
     };
     drop(spec);
@@ -300,7 +302,7 @@ impl SupervisorState<'_> {
                     | Report::Exceeded(_)
                     | Report::Written { .. }
                     | Report::Refused { .. }
-                    | Report::Network
+                    | Report::Network { .. }
                     | Report::NoNamespaces
                     | Report::Failed { .. },
                 )

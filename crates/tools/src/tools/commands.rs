@@ -53,12 +53,17 @@ impl Inner {
         let agent_folder = self.agent_folder(act, &temporary)?;
         let own = [temporary.as_path(), agent_folder.path()];
         let mut paths = CommandPaths::of(options, &self.workspace, act, own)?;
-        let environment =
+        let mut environment =
             environment::of_command(&options.environment, &temporary, &agent_folder, &paths.readable);
+        environment.extend(paths.git_variables());
         let is_complete = paths.is_protection_complete();
         let aftermath = paths.aftermath(self.workspace.path(), act, agent_folder);
         let no_namespaces = options.pretend.no_namespaces || self.no_namespaces.load(Ordering::Relaxed);
         let secrets = secrets::values(&*options.secrets, &act.scope, arguments.secrets.iter().flatten())?;
+        let network = NetworkOptions {
+            connector: self.connector(act)?,
+            published_ports: act.scope.published_ports.clone(),
+        };
         let spec = Spec {
             host: i32::try_from(std::process::id()).unwrap_or(0),
             args_prefix: options.program_args_prefix.clone(),
@@ -71,10 +76,12 @@ impl Inner {
             closed: take(&mut paths.closed),
             covers: temporary.parent().unwrap_or(&temporary).join(COVERS),
             publishes_ports: !act.scope.published_ports.is_empty(),
+            loopback_ports: network.loopback_targets().into_keys().collect(),
             readable: take(&mut paths.readable),
             writable: take(&mut paths.writable),
             read_only: take(&mut paths.read_only),
             is_read_only_complete: is_complete,
+            shared: take(&mut paths.shared),
             limits: CommandLimits {
                 written_bytes: options.limits.written_bytes.min(left).min(act.written.room()),
                 ..options.limits
@@ -86,17 +93,13 @@ impl Inner {
                 ..options.pretend
             },
         };
-        let timeout = Duration::from_millis(timeout_ms);
         let command = Command {
             program: options.program.clone(),
             spec,
             folder,
-            timeout,
+            timeout: Duration::from_millis(timeout_ms),
             output_tokens,
-            network: NetworkOptions {
-                connector: self.connector(act)?,
-                published_ports: act.scope.published_ports.iter().copied().collect(),
-            },
+            network,
             output: act.output.clone(),
             redactor: options.secrets.redactor(),
             written_bytes: 0,
@@ -139,6 +142,7 @@ impl Inner {
             agent_id: act.agent_id.clone(),
             resolver: Arc::new(SystemResolver),
             upstream: Upstream::of(&self.options.environment),
+            own_addresses: self.options.own_addresses.clone(),
         })
     }
 

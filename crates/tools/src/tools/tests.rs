@@ -58,6 +58,7 @@ pub(crate) fn tools(root: &std::path::Path) -> Tools {
         environment: BTreeMap::new(),
         secrets: std::sync::Arc::new(crate::secrets::NoSecrets),
         closed: crate::DeniedPaths::default(),
+        own_addresses: crate::OwnAddresses::default(),
         limits: crate::CommandLimits::default(),
         output: crate::options::OutputLimits::default(),
         unsandboxed: UnsandboxedPolicy::Allow,

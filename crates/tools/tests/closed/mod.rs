@@ -189,6 +189,7 @@ fn a_workspace_inside_a_denied_path_is_refused() {
         let error = Tools::new(ToolsOptions {
             workspace: bed.root.join(inside),
             closed: closed.clone(),
+            own_addresses: wakeful_tools::OwnAddresses::default(),
             ..options(&bed)
         })
         .expect_err("refused");

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write as _;
 
 use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
-use serde_json::json;
+use serde_json::{Value, json};
 use wakeful_core::policy::{PathAccess, PathScope, Target};
 use wakeful_ports::tool::{CallGrant, ToolRequest};
 
@@ -222,4 +222,14 @@ fn one_line_of_a_hundred_megabytes_is_bounded() {
         "{} bytes",
         found.to_string().len()
     );
+}
+
+#[test]
+fn a_read_returns_2000_lines_and_at_most_100000() {
+    let fixture = ToolFixture::new();
+    fs::write(fixture.workspace.join("long"), "\n".repeat(100_002)).expect("a file");
+    let next = |input: Value| call(&fixture, "ReadFile", input)["next_offset"].clone();
+    assert_eq!(next(json!({"path": "long"})), 2_001);
+    let all = json!({"path": "long", "limit": 200_000, "max_output_tokens": 64_000});
+    assert_eq!(next(all), 100_001);
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use wakeful_core::policy::{HostDecision, Target};
 use wakeful_core::sandbox_scope::SandboxScope;
 use wakeful_ports::tool::{HostPolicy, ToolHost};
-use wakeful_tools::DisabledFeatures;
+use wakeful_tools::{DisabledFeatures, OwnAddresses};
 
 use crate::fixture::{CommandResult, NeverStop, ToolFixture, act, attempt, block_on, eventually, scope};
 
@@ -112,6 +112,94 @@ fn a_policy_stops_a_listed_host_and_opens_no_private_one() {
             entry["reason"].as_str().expect("a reason").contains(words),
             "{entry}"
         );
+    }
+}
+
+#[test]
+fn a_named_port_of_this_machine_is_reached_on_the_commands_loopback() {
+    let bed = ToolFixture::new();
+    let port = origin();
+    let get = attempt(&format!("direct-get {port}"));
+    for entry in [format!("localhost:{port}"), format!("127.0.0.1:{port}")] {
+        let seen = run_in(&bed, allowed(&[&entry]), &get).ok();
+        assert!(seen.stdout().contains("served"), "{}", seen.json);
+        let logged = &seen.json["connections"][0];
+        assert_eq!(
+            (&logged["verdict"], &logged["reason"]),
+            (&json!("allowed"), &json!(entry))
+        );
+    }
+    // Wildcards, other ports, denied ports and the ports of servers inside lead nowhere.
+    let named = format!("localhost:{port}");
+    let denying = SandboxScope {
+        denied_hosts: BTreeSet::from([named.clone()]),
+        ..allowed(&[&named])
+    };
+    for scope in [
+        scope(),
+        allowed(&["*.localhost.example", "localhost", "packages"]),
+        allowed(&[&format!("localhost:{}", port ^ 1)]),
+        denying,
+    ] {
+        let seen = run_in(&bed, scope, &get).not_ok();
+        assert_eq!(seen.stdout(), "direct-get: ConnectionRefused\n", "{}", seen.json);
+    }
+}
+
+#[test]
+fn a_policy_is_followed_on_the_commands_loopback_too() {
+    let bed = ToolFixture::new();
+    let port = origin();
+    let mut request = act(&json!({"cmd": attempt(&format!("direct-get {port}"))}));
+    request.scope = allowed(&[&format!("localhost:{port}")]);
+    request.hosts = HostPolicy::new(|_| HostDecision::Refused {
+        rule: "main.cedar#local".to_owned(),
+    });
+    let seen = CommandResult::of(block_on(bed.tools.perform(request, NeverStop)));
+    assert!(!seen.stdout().contains("served"), "{}", seen.json);
+    assert_eq!(seen.json["connections"][0]["verdict"], "refused");
+}
+
+#[test]
+fn the_api_is_reached_by_no_command_although_it_is_named() {
+    let port = origin();
+    let names = ["localhost", "127.0.0.1"].map(|host| format!("{host}:{port}"));
+    let own = std::net::SocketAddr::from(([127, 0, 0, 1], port));
+    let bed = ToolFixture::with(|options| options.own_addresses = OwnAddresses::new(move || vec![own]));
+    for name in &names {
+        for what in [
+            format!("direct-get {port}"),
+            format!("proxy-connect {name}"),
+            format!("proxy-get {name}"),
+        ] {
+            let seen = run_in(&bed, allowed(&[&names[0], &names[1]]), &attempt(&what));
+            assert!(!seen.stdout().contains("served"), "{}", seen.json);
+            let logged = &seen.json["connections"][0];
+            assert_eq!(logged["verdict"], "refused", "{}", seen.json);
+            assert!(
+                logged["reason"]
+                    .as_str()
+                    .expect("a reason")
+                    .contains("Wakeful's own API"),
+                "{logged}"
+            );
+        }
+    }
+    let without = [
+        DisabledFeatures {
+            no_network_namespace: true,
+            ..DisabledFeatures::default()
+        },
+        crate::fixture::LEVELS[1],
+    ];
+    for pretend in without {
+        let bed = ToolFixture::at(pretend);
+        let seen = run_in(
+            &bed,
+            allowed(&[&names[0]]),
+            &attempt(&format!("direct-get {port}")),
+        );
+        assert_eq!(seen.stdout(), "direct-get: PermissionDenied\n", "{}", seen.json);
     }
 }
 

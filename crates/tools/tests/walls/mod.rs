@@ -15,6 +15,7 @@ use crate::fixture::{LEVELS, ToolFixture, attempt, sandbox_program, variables};
 mod calls;
 mod programs;
 mod scope;
+mod worktree;
 
 #[test]
 fn a_command_can_write_in_the_workspace_and_its_temporary_folder() {
@@ -266,7 +267,15 @@ fn only_a_few_variables_are_passed() {
     let is_named = |name: &str| {
         is_folder(name) || ["GOPATH", "GOCACHE", "NUGET_PACKAGES"].contains(&name) || name.starts_with("GIT_")
     };
-    let known_too = ["GIT_PAGER", "GIT_TERMINAL_PROMPT", "PWD", "OLDPWD", "SHLVL", "_"];
+    let known_too = [
+        "GIT_PAGER",
+        "GIT_TERMINAL_PROMPT",
+        "npm_config_update_notifier",
+        "PWD",
+        "OLDPWD",
+        "SHLVL",
+        "_",
+    ];
     let is_proxy = |name: &str| name.to_lowercase().ends_with("_proxy");
     // Names of files that every command may read.
     let is_certificate = |name: &str| {
@@ -426,6 +435,7 @@ fn a_scratch_folder_that_commands_can_access_is_refused() {
         environment: std::collections::BTreeMap::new(),
         secrets: std::sync::Arc::new(wakeful_tools::NoSecrets),
         closed: wakeful_tools::DeniedPaths::default(),
+        own_addresses: wakeful_tools::OwnAddresses::default(),
         limits: wakeful_tools::CommandLimits::default(),
         output: wakeful_tools::OutputLimits::default(),
         unsandboxed: UnsandboxedPolicy::Refuse,

@@ -82,47 +82,6 @@ fn what_appears_at_a_protected_place_is_reported() {
 }
 
 #[test]
-fn a_linked_worktree_can_commit_but_not_change_hooks() {
-    for level in LEVELS {
-        let bed = ToolFixture::at(level);
-        let git = |folder: &std::path::Path, args: &[&str]| {
-            let own = ["-c", "user.name=n", "-c", "user.email=a@b"];
-            let status = std::process::Command::new("git")
-                .current_dir(folder)
-                .args(own)
-                .args(args)
-                .status();
-            assert!(status.expect("git").success(), "{args:?}");
-        };
-        let main = bed.root.join("main");
-        fs::create_dir(&main).expect("folder");
-        git(&main, &["init", "-q"]);
-        git(&main, &["commit", "-q", "--allow-empty", "-m", "one"]);
-        fs::remove_dir(&bed.workspace).expect("removed");
-        git(
-            &main,
-            &["worktree", "add", "-q", bed.workspace.to_str().expect("text")],
-        );
-        let identity =
-            "export GIT_AUTHOR_NAME=n GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=n GIT_COMMITTER_EMAIL=a@b;";
-        let seen = bed
-            .run(&format!(
-                "{identity} echo x > f && git add f && git commit -qm two && git log --oneline | wc -l"
-            ))
-            .ok();
-        assert_eq!(seen.stdout().trim(), "2");
-        let common = main.join(".git").display().to_string();
-        for cmd in [
-            format!("echo x > {common}/hooks/post-commit"),
-            format!("echo x >> {common}/config"),
-            format!("cat {}/f", main.display()),
-        ] {
-            bed.run(&cmd).not_ok();
-        }
-    }
-}
-
-#[test]
 fn a_link_that_a_command_made_widens_no_setting() {
     let mut bed = ToolFixture::new();
     fs::create_dir(bed.root.join("secret")).expect("folder");

@@ -5,11 +5,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use wakeful_tools::{
-    DisabledFeatures, NoSecrets, SecretSource, Tools, ToolsOptions, UnsandboxedPolicy, WorkspaceError,
+    DisabledFeatures, NoSecrets, OwnAddresses, SecretSource, Tools, ToolsOptions, UnsandboxedPolicy,
+    WorkspaceError,
 };
 
 use super::{SANDBOX_VERB, SandboxRequirement};
 use crate::config::Settings;
+use crate::daemon::files::{DaemonPresence, RunDir};
 use crate::denied_paths;
 use crate::failure::Failure;
 use crate::home::Home;
@@ -41,6 +43,7 @@ impl ToolOrigin<'_> {
             environment: environment(),
             secrets,
             closed: denied_paths::places(settings),
+            own_addresses: own_addresses(home.root()),
             limits: settings.tools.limits(),
             output: settings.tools.output(),
             unsandboxed: match sandboxing {
@@ -50,6 +53,21 @@ impl ToolOrigin<'_> {
             pretend: DisabledFeatures::default(),
         })
     }
+}
+
+/// Where daemons listen, of this home and of the user's others.
+fn own_addresses(home: &Path) -> OwnAddresses {
+    let home = home.to_owned();
+    OwnAddresses::new(move || {
+        let homes = denied_paths::remembered().into_iter().chain([home.clone()]);
+        let records = homes.filter_map(|home| match RunDir::of(&home).found() {
+            DaemonPresence::Alive(record) => Some(record),
+            DaemonPresence::Absent | DaemonPresence::Stale => None,
+        });
+        records
+            .filter_map(|record| record.http_addr.parse().ok())
+            .collect()
+    })
 }
 
 /// The tools of an agent, to find out what a call would do. They perform nothing.

@@ -421,6 +421,7 @@ pub(super) fn unconfined(world: &TestHome, no_namespaces: bool, command: &str) {
         environment,
         secrets: std::sync::Arc::new(wakeful_tools::NoSecrets),
         closed: DeniedPaths::default(),
+        own_addresses: wakeful_tools::OwnAddresses::default(),
         limits: CommandLimits::default(),
         output: wakeful_tools::OutputLimits::default(),
         unsandboxed: UnsandboxedPolicy::Allow,

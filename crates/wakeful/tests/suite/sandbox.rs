@@ -160,3 +160,22 @@ fn size_of(folder: &std::path::Path) -> u64 {
         })
         .sum()
 }
+
+#[test]
+fn a_command_never_reaches_the_api_of_its_daemon() {
+    let world = TestHome::new();
+    let daemon = RunningDaemon::serve(&world, &[]);
+    let address = daemon.address().expect("an address");
+    let made = world.wakeful(&["agent", "create", "a", "--allow-host", &address]);
+    assert_eq!(made.code, Some(0), "{made:?}");
+    let command = format!(
+        "perl -MIO::Socket::INET -e '$s = IO::Socket::INET->new(PeerAddr => q({address})) or die $!; \
+         print $s qq(GET /healthz HTTP/1.0\\r\\n\\r\\n); print <$s>'; true"
+    );
+    let result = result_of(&world, &command);
+    assert_eq!(result["stdout_preview"], "", "{result}");
+    let connection = &result["connections"][0];
+    assert_eq!(connection["verdict"], "refused", "{result}");
+    let reason = connection["reason"].as_str().expect("a reason");
+    assert!(reason.contains("Wakeful's own API"), "{reason}");
+}

@@ -94,7 +94,7 @@ pub(super) fn explanation(explained: &PolicyExplanation) -> String {
     lines.push(format!("version  {}", explained.policy_version));
     if let Some(command) = &explained.command {
         let kind = if command.is_simple { "simple" } else { "not simple" };
-        lines.push(format!("command  {} ({kind})", command.text.escape_debug()));
+        lines.push(format!("command  {} ({kind})", one_line(&command.text)));
     }
     for target in &explained.targets {
         let policies = if target.policies.is_empty() {
@@ -109,7 +109,7 @@ pub(super) fn explanation(explained: &PolicyExplanation) -> String {
         lines.extend(target.errors.iter().map(|error| format!("error    {error}")));
     }
     if let Some(foreign) = &explained.foreign_targets {
-        let line = |name: &str, text: &String| format!("{name:<8} {}", text.escape_debug());
+        let line = |name: &str, text: &String| format!("{name:<8} {}", one_line(text));
         lines.extend(foreign.targets.iter().map(|target| line("foreign", target)));
         lines.extend(foreign.sources.iter().map(|source| line("read", source)));
         lines.extend(foreign.changes.iter().map(|change| line("unless", change)));
@@ -125,4 +125,29 @@ pub(super) fn explanation(explained: &PolicyExplanation) -> String {
     }
     lines.extend(explained.note.as_ref().map(|note| format!("note     {note}")));
     lines.join("\n")
+}
+
+/// A text on one line. Only control characters are escaped, so that a command is shown as it was typed.
+fn one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c.is_control() {
+            true => line.extend(c.escape_debug()),
+            false => line.push(c),
+        }
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_shown_on_one_line_with_its_quotes() {
+        assert_eq!(
+            one_line("echo \"it's\"\nls\t'x'\u{1b}"),
+            r#"echo "it's"\nls\t'x'\u{1b}"#
+        );
+    }
 }
