@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::key::OperationId;
-use wakeful_core::policy::{ActionRules, PolicyEffect, PolicyQuery, Target};
+use wakeful_core::policy::{ActionRules, PolicyEffect, Target};
 use wakeful_core::report::payload::PolicyChanged;
 use wakeful_core::report::{EventDraft, EventKind};
 use wakeful_core::run::{RunMachine, RunPhase};
@@ -128,15 +128,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             hook: &HookEffect::None,
             history: history.as_ref(),
         };
-        let verdict = self.policy.decide(&PolicyQuery {
-            agent_id: &claimed.row.agent_id,
-            tool: &intent.call.name,
-            rules: &rules,
-            facts: &facts,
-            class: intent.class,
-            risk: self.tools.risk(&intent.call.name),
-            sandbox_level: self.tools.sandbox_level(),
-        });
+        let verdict = self.decide(&judged, &facts, intent.class);
         let verdict = self.sourced(&judged, &facts, intent.class, verdict).verdict;
         is_allowed(verdict.effect, claimed, intent.operation_id, &facts.targets).then(|| {
             let targets = facts.targets.into_iter();

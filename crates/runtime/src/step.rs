@@ -252,15 +252,6 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         let class = starts.as_ref().map(|_| EffectClass::Internal).or(known);
         let class = class.unwrap_or(EffectClass::Plain);
         let stop = self.gate(call).or(stop_of_hooks);
-        let query = PolicyQuery {
-            agent_id,
-            tool,
-            rules,
-            facts: &facts,
-            class,
-            risk: self.tools.risk(tool),
-            sandbox_level: self.tools.sandbox_level(),
-        };
         let risk = self.risk_of(tool);
         let verdict = match &stop {
             // The policy is not asked about a call that an earlier gate stopped.
@@ -269,7 +260,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
                 rule: stop.code.clone(),
                 policy_version: self.policy.version(agent_id, rules),
             },
-            None => hook.applied(self.policy.decide(&query).escalated(risk.is_classified)),
+            None => hook.applied(self.decide(call, &facts, class).escalated(risk.is_classified)),
         };
         let SourcedVerdict {
             verdict,
@@ -305,6 +296,24 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             evidence,
             linked_site,
         }
+    }
+
+    /// The verdict of the policy on a call.
+    pub(crate) fn decide(
+        &self,
+        call: &JudgedCall<'_>,
+        facts: &CallFacts,
+        class: EffectClass,
+    ) -> PolicyVerdict {
+        self.policy.decide(&PolicyQuery {
+            agent_id: call.agent_id,
+            tool: call.tool,
+            rules: call.rules,
+            facts,
+            class,
+            risk: self.tools.risk(call.tool),
+            sandbox_level: self.tools.sandbox_level(),
+        })
     }
 
     /// What a call acts on; nothing if its arguments are invalid.

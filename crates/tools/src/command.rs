@@ -227,7 +227,7 @@ struct Stream {
 struct Running {
     link: StageLink,
     streams: [Stream; 2],
-    /// The enforced isolation, known after the shell has started.
+    /// The enforced isolation, known before the shell starts.
     isolation: Option<Isolation>,
     end: Option<(EndReason, ShellEnd)>,
     ending: EndReason,
@@ -357,9 +357,8 @@ impl Running {
     }
 
     fn read_reports(&mut self, network: &NetworkOptions) -> Next {
-        let lines = match self.link.read_lines() {
-            Ok(LinkRead::Lines(lines)) => lines,
-            Ok(LinkRead::End) | Err(_) => return Next::End,
+        let Ok(LinkRead::Lines(lines)) = self.link.read_lines() else {
+            return Next::End;
         };
         for line in lines {
             match serde_json::from_slice(&line) {

@@ -72,7 +72,7 @@ impl Placeholder {
                 .take(text.len() as u64 + 1)
                 .read_to_string(&mut found)?;
             let file = (found == text).then_some(file);
-            // A person's own settings need no placeholder; another common folder is no ordinary repository.
+            // A person's own settings need no placeholder; a repository with another common folder is not supported.
             if file.is_none() && text == SAME_FOLDER {
                 break;
             }
