@@ -66,7 +66,7 @@ it("leaves daily caps and limits of other agents out", () => {
 it("changes a limit", async () => {
   show([sampleLimit()]);
   fireEvent.click(screen.getByRole("button", { name: "Change limit" }));
-  fireEvent.change(screen.getByLabelText(/^New limit/), { target: { value: "-5" } });
+  fireEvent.change(await screen.findByLabelText(/^New limit/), { target: { value: "-5" } });
   fireEvent.click(screen.getByRole("button", { name: "Save limit" }));
   expect(screen.getByRole("alert").textContent).toBe("Not a valid amount.");
   fireEvent.change(screen.getByLabelText(/^New limit/), { target: { value: "20000" } });
@@ -79,7 +79,7 @@ it("sets a limit on an agent", async () => {
   show([], "main");
   expect(screen.getByText("None besides the daily cap.")).toBeTruthy();
   fireEvent.click(screen.getByRole("button", { name: "Set a limit" }));
-  fireEvent.change(screen.getByLabelText("What is limited"), { target: { value: "run_time" } });
+  fireEvent.change(await screen.findByLabelText("What is limited"), { target: { value: "run_time" } });
   fireEvent.change(screen.getByLabelText("Period"), { target: { value: "monthly" } });
   fireEvent.click(screen.getByRole("button", { name: "Save limit" }));
   expect(screen.getByRole("alert").textContent).toBe("Not a valid amount.");
@@ -93,7 +93,7 @@ it("sets a limit on an agent", async () => {
 it("removes a limit", async () => {
   show([sampleLimit()]);
   fireEvent.click(screen.getByRole("button", { name: "Change limit" }));
-  fireEvent.click(screen.getByRole("button", { name: "Remove limit" }));
+  fireEvent.click(await screen.findByRole("button", { name: "Remove limit" }));
   await waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
   expect(sent).toHaveBeenCalledExactlyOnceWith("DELETE", "/api/budget/limits/990c69c2f23b", undefined);
 });
