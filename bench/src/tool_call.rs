@@ -46,6 +46,7 @@ pub(crate) fn tools(setting: &Setting, folder: &Path, pretend: DisabledFeatures)
         environment,
         secrets: std::sync::Arc::new(wakeful_tools::NoSecrets),
         closed: DeniedPaths::default(),
+        own_addresses: wakeful_tools::OwnAddresses::default(),
         limits: CommandLimits::default(),
         output: wakeful_tools::OutputLimits::default(),
         unsandboxed: UnsandboxedPolicy::Refuse,

@@ -223,7 +223,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
 
     /// The known facts about one call, before the machine decides on it.
     pub(crate) fn call_reads(&self, call: &JudgedCall<'_>, seen: PriorActions) -> CallReads {
-        let reads = self.judged_reads(call, seen.clone(), call.hook.stop());
+        let reads = self.judged_reads(call, seen, call.hook.stop());
         match call.hook.stop_unless_denied(&reads) {
             Some(stop) => self.judged_reads(call, seen, Some(stop)),
             None => reads,

@@ -251,9 +251,9 @@ impl ToolHost for Tools {
     }
 
     fn longest_ms(&self, tool: &str, input: &Value) -> Option<u64> {
-        match self.entry(tool)?.group {
-            ToolGroup::Command => Some(arguments::longest_ms(input)),
-            _ => self.time_limit_ms(tool),
+        match self.entry(tool)?.group == ToolGroup::Command {
+            true => Some(arguments::longest_ms(input)),
+            false => self.time_limit_ms(tool),
         }
     }
 
