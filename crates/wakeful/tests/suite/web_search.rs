@@ -42,7 +42,7 @@ fn home(fake: &FakeProvider) -> TestHome {
         fake.url
     );
     write(&world, &settings);
-    let made = world.wakeful(&["agent", "create", "main", "--model", "own/m"]);
+    let made = world.wakeful(&["agent", "create", "main", "--model", "own/m", "--no-test"]);
     assert_eq!(made.code, Some(0), "{made:?}");
     world
 }
