@@ -172,7 +172,7 @@ fn a_cancellation_drops_the_model_request_within_a_tenth_of_a_second() {
 #[test]
 fn drawn_plans_cover_every_fault_outcome_and_status() {
     let mut tally = Coverage::default();
-    for number in 0..240 {
+    for number in 0..400 {
         let schedule = FaultPlan::drawn(number);
         let met = play(&schedule).unwrap_or_else(|violation| panic!("{schedule}\n{violation}"));
         tally.add(&met);
