@@ -1,6 +1,7 @@
 //! One process of the program under test: how it starts, and how it ends.
 
 use std::fs::OpenOptions;
+use std::net::SocketAddr;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
@@ -8,6 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 use anyhow::{Context as _, Result, bail};
 
 use crate::http::Api;
+use crate::orphans;
 use crate::test_dir::TestDir;
 
 /// The API token of every episode; a fixed one, because clients must not depend on a file that a power cut
@@ -49,6 +51,8 @@ pub(crate) enum Circumstances {
 pub(crate) struct DaemonRun {
     child: Child,
     pub(crate) began: SystemTime,
+    /// The address of a program whose disk fails, which copies of it may keep.
+    faulty: Option<SocketAddr>,
 }
 
 /// Starts the program in one of an episode's homes.
@@ -92,7 +96,8 @@ pub(crate) fn begin(
     circumstances(&mut command, place, home, how)?;
     let began = SystemTime::now();
     let child = command.spawn().context("starting the program")?;
-    Ok(DaemonRun { child, began })
+    let faulty = matches!(how, Circumstances::Faulty { .. }).then_some(*address);
+    Ok(DaemonRun { child, began, faulty })
 }
 
 fn circumstances(command: &mut Command, place: &TestDir, home: usize, how: &Circumstances) -> Result<()> {
@@ -200,7 +205,7 @@ impl DaemonRun {
         // It may just have ended by itself.
         let _ = self.child.kill();
         self.child.wait().context("waiting for the program")?;
-        Ok(())
+        self.faulty.map_or(Ok(()), orphans::end_copies)
     }
 }
 
