@@ -20,16 +20,17 @@ export function Limits({ agentId }: { agentId?: string }) {
       <ErrorNotice action={labels.budget.limitsAction} error={limits.error} onRetry={() => void limits.refetch()} />
     );
   }
-  if (!shown) return null;
   return (
     <section className="panel spending" aria-labelledby="limits-title">
       <header className="panel-head">
         <h2 id="limits-title">{labels.budget.limits}</h2>
         <NewLimitButton agentId={agentId} />
       </header>
-      {shown.length === 0 && <p className="quiet">{labels.budget.noLimits}</p>}
+      {/* The line is as high as the one that most people see afterwards, so nothing below it moves. */}
+      {!shown && <p className="quiet">{labels.common.fetching}</p>}
+      {shown?.length === 0 && <p className="quiet">{labels.budget.noLimits}</p>}
       <ul className="plain">
-        {shown.map((limit) => (
+        {shown?.map((limit) => (
           <li key={limit.limit_id}>
             <LimitMeter limit={limit} />
           </li>

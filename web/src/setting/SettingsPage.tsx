@@ -36,7 +36,8 @@ export default function SettingsPage() {
       >
         {(entries) => <SettingTable settings={matching(entries, search)} onChange={setChanged} />}
       </Listing>
-      <FolderList />
+      {/* After the settings, which would push it down. */}
+      {!list.isPending && <FolderList />}
       {changed && <SettingDialog setting={changed} onClose={() => setChanged(undefined)} />}
     </>
   );
