@@ -230,7 +230,7 @@ fn row_of_kind(kind: EventKind) -> Row {
         EventKind::RuntimeError => (EventLevel::ActionRequired, "Runtime error"),
         EventKind::RunParked => (
             EventLevel::ActionRequired,
-            "Run parked: its next request may exceed a daily cap",
+            "Run parked: the budget does not cover its next step",
         ),
         EventKind::SubRunStarted => (EventLevel::Progress, "Run of another agent started"),
         EventKind::RunEnded => (EventLevel::TurnResult, "Run ended"),

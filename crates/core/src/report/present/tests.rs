@@ -69,7 +69,7 @@ action_cancelled | {"tool": "Exec", "code": "outcome_unknown_undecided"} | Actio
 runtime_error | {"failure_artifact": {"category": "transport", "kind": "timeout", "summary": "no answer"}} | ActionRequired | Runtime error: no answer
 provider_round_completed | {"outcome": "retries_exhausted", "#,
     r#""failure_kind": "auth", "advanced_to_fallback": true} | Progress | Model failed (auth), trying the next one
-run_parked | {"code": "budget_exceeded"} | ActionRequired | Run parked: its next request may exceed a daily cap
+run_parked | {"code": "budget_exceeded"} | ActionRequired | Run parked: the budget does not cover its next step
 run_ended | {"outcome": "completed", "rounds": 2} | WorkDone | Run completed after 2 rounds
 run_ended | {"outcome": "failed", "rounds": 1} | ActionRequired | Run failed after 1 round
 run_ended | {"outcome": "out_of_rounds", "rounds": 3} | ActionRequired | Run out of rounds after 3 rounds
