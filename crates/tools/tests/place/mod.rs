@@ -69,12 +69,9 @@ fn in_a_namespace_the_mode_of_outside_files_cannot_be_changed() {
             bed.run(&format!("{change} {}", path.display())).not_ok();
         }
         let after = fs::metadata(path).expect("metadata");
-        assert_eq!(
-            (before.mode(), before.mtime()),
-            (after.mode(), after.mtime()),
-            "{}",
-            path.display()
-        );
+        assert_eq!(before.mode(), after.mode(), "{}", path.display());
+        // Wakeful itself writes to its home meanwhile.
+        assert!(before.mtime() <= after.mtime(), "{}", path.display());
     }
     bed.run("touch x && chmod 751 x && touch -d 2001-01-01 x $TMPDIR && chmod 700 .")
         .ok();
